@@ -1,0 +1,1 @@
+"""Kerncap: one GPU kernel dispatch as a bundle that can be held, run and edited."""
