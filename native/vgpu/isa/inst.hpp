@@ -1,0 +1,138 @@
+// A decoded instruction and the table rows that give opcodes their meaning.
+// In: 32-bit words of a code object. Out: Inst, with registers numbered alike on all targets and constants expanded to
+// the operand's type, so that handlers never look at encodings. Used by decode/, the handlers, and the printer in tests.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/isa/target.hpp"
+
+namespace kerncap::vgpu::isa {
+
+struct Wave;
+struct Inst;
+using Handler = void (*)(Wave&, const Inst&);
+
+enum class Format : std::uint8_t {
+  sop1, sop2, sopk, sopc, sopp, smem,
+  vop1, vop2, vopc, vop3, vop3p, vop3p_mai, vopd, vinterp,
+  ds, flat, global, scratch, mubuf, mtbuf, mimg,
+};
+
+// Numbering of scalar registers after decode, the same on every target (gfx11 encodes null and m0 the other way round).
+enum ScalarReg : std::uint16_t {
+  kFlatScratchLo = 102, kFlatScratchHi = 103,  // gfx9 (ordinary SGPRs s102/s103 on gfx11)
+  kVccLo = 106, kVccHi = 107, kTtmp0 = 108, kM0 = 124, kNull = 125, kExecLo = 126, kExecHi = 127,
+  kScalarRegs = 128,
+};
+
+// Sources that are neither a register in Wave::s nor a constant.
+enum class Special : std::uint16_t {
+  shared_base, shared_limit, private_base, private_limit, pops_exiting_wave_id, vccz, execz, scc, lds_direct,
+};
+
+enum class OperandKind : std::uint8_t { none, sgpr, vgpr, constant, special };
+
+// How an operand's bits are read: decides how inline constants and literals expand and how many registers are used.
+enum class Type : std::uint8_t {
+  none, b16, b32, b64, b96, b128, b256, b512, b1024, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
+  pk16 /* two 16-bit integers */, pkf16, pkf32 /* two floats in two registers */, pk32 /* two dwords */,
+  mask /* lane mask: one SGPR in wave32, two in wave64 */, simm,
+};
+constexpr unsigned dwords(Type t, unsigned wave_size) {
+  switch (t) {
+    case Type::none: case Type::simm: return 0;
+    case Type::b64: case Type::u64: case Type::i64: case Type::f64: case Type::pkf32: case Type::pk32: return 2;
+    case Type::b96: return 3;
+    case Type::b128: return 4;
+    case Type::b256: return 8;
+    case Type::b512: return 16;
+    case Type::b1024: return 32;
+    case Type::mask: return wave_size / 32;
+    default: return 1;
+  }
+}
+
+struct Operand {
+  OperandKind kind = OperandKind::none;
+  Type type = Type::none;
+  // sgpr: ScalarReg numbering; vgpr: 0..255 VGPR, 256..511 AccVGPR; special: Special.
+  std::uint16_t index = 0;
+  std::uint16_t encoded = 0;    // the source field as encoded (for the printer)
+  std::uint64_t constant = 0;   // bits of the expanded constant, in the operand's type
+};
+
+// Dynamic parallel primitives, decoded from the extra dword.
+struct Dpp {
+  enum class Kind : std::uint8_t { none, dpp16, dpp8 } kind = Kind::none;
+  std::uint16_t control = 0;    // dpp_ctrl of DPP16
+  std::uint32_t lanes8 = 0;     // 8 x 3-bit selectors of DPP8
+  std::uint8_t row_mask = 0xf, bank_mask = 0xf;
+  bool bound_ctrl = false, fetch_inactive = false;
+};
+// Sub-dword addressing (gfx9).
+struct Sdwa {
+  bool present = false;
+  std::uint8_t dst_sel = 6, dst_unused = 0, src_sel[2] = {6, 6};  // 0..3 byte, 4..5 word, 6 dword
+  bool sext[2] = {false, false};
+};
+
+struct Row;
+
+struct Inst {
+  Handler handler = nullptr;
+  const Row* row = nullptr;
+  Format format = Format::sopp;     // the encoding met (a VOP2 row may have been encoded as vop3)
+  std::uint8_t size_bytes = 0;      // 4..16
+  Operand dst, sdst;                // sdst: carry-out / VOPC mask / div_scale; for VOPC dst is none
+  Operand src[4];                   // src[3]: carry-in mask of VOP2 carries is src[2]; memory: see below
+  // VALU modifiers: bit i belongs to src[i]; op_sel bit 3 is the destination half.
+  std::uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0, neg_hi = 0, omod = 0;
+  bool clamp = false;
+  Dpp dpp;
+  Sdwa sdwa;
+  // MFMA controls.
+  std::uint8_t cbsz = 0, abid = 0, blgp = 0;
+  // Memory: src[0] = address VGPR(s), src[1] = data (stores, atomics; data0 of DS), src[2] = saddr or V#/sbase, src[3] = soffset or data1 of DS.
+  std::int32_t offset = 0;          // sign-extended where the encoding says so
+  std::uint8_t offset0 = 0, offset1 = 0;
+  bool glc = false, slc = false, dlc = false, offen = false, idxen = false, lds = false, gds = false, tfe = false;
+  // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
+  std::int32_t simm = 0;
+  std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
+  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes
+  std::uint64_t pc = 0;
+  std::uint32_t words[4] = {};
+};
+
+inline constexpr std::uint16_t kNoOpcode = 0xffff;
+
+enum RowFlags : std::uint16_t {
+  kNone = 0,
+  kReadsDst = 1,        // fmac, mac, movrel…: dst is also a source
+  kVccCarryIn = 2,      // VOP2 encoding reads VCC as src[2]; VOP3 names it
+  kVccCarryOut = 4,     // VOP2 encoding writes VCC as sdst; VOP3 names it
+  kMaskDst = 8,         // VOPC: writes a lane mask
+  kExecDst = 16,        // v_cmpx: writes EXEC (gfx9 writes sdst as well)
+  kLiteralK = 32,       // fmamk/fmaak: takes the literal as an operand
+  kScalarDst = 64,      // v_readlane/v_readfirstlane: dst is an SGPR
+  kIgnoresExec = 128,
+  kBranch = 256,
+  kApproximate = 512,   // result bounded by the ISA, not defined to the bit: named by verdicts
+  kFloatMods = 1024,    // neg/abs/omod are legal (operand types decide the width)
+};
+
+// One instruction of one encoding. op9/op11: opcode in that family's encoding; the VOP3 forms of VOP1/VOP2/VOPC rows are
+// derived by the decoder. Rows are listed by name order inside one table a file: scalar_rows(), memory_rows(), valu_rows().
+struct Row {
+  const char* name;             // LLVM's mnemonic without _e32/_e64; gfx9 spelling where the two differ
+  const char* name11;           // gfx11 spelling, or nullptr when the same
+  Format format;
+  std::uint16_t op9, op11;
+  TargetSet targets;
+  Type dst, src0, src1, src2;
+  Handler handler;
+  std::uint16_t flags = kNone;
+};
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,38 @@
+// The gfx targets that the interpreter knows and what differs between them.
+// In: a target name from KERNCAP_VGPU. Out: traits used by decode, launch and the topology.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace kerncap::vgpu::isa {
+
+enum class Target : std::uint8_t { gfx90a, gfx942, gfx1100 };
+enum class Family : std::uint8_t { gfx9, gfx11 };
+
+// One bit a target, for rows that exist on some targets only.
+using TargetSet = std::uint8_t;
+constexpr TargetSet bit(Target t) { return static_cast<TargetSet>(1u << static_cast<unsigned>(t)); }
+inline constexpr TargetSet kAllTargets = 0x7;
+inline constexpr TargetSet kGfx9 = bit(Target::gfx90a) | bit(Target::gfx942);
+inline constexpr TargetSet kGfx11 = bit(Target::gfx1100);
+
+constexpr Family family(Target t) { return t == Target::gfx1100 ? Family::gfx11 : Family::gfx9; }
+// gfx942 and gfx1100: the hardware sets FLAT_SCRATCH itself and scratch_* is used; gfx90a: SRSRC in user SGPRs.
+constexpr bool architected_flat_scratch(Target t) { return t != Target::gfx90a; }
+constexpr std::string_view name(Target t) {
+  switch (t) {
+    case Target::gfx90a: return "gfx90a";
+    case Target::gfx942: return "gfx942";
+    case Target::gfx1100: return "gfx1100";
+  }
+  return "?";
+}
+constexpr std::optional<Target> target_from_name(std::string_view text) {
+  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100})
+    if (name(t) == text) return t;
+  return std::nullopt;
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,86 @@
+// State of one wavefront and of its workgroup, as the handlers see it.
+// Registers are dwords; a VGPR is 64 consecutive dwords, one a lane (lanes 32..63 stay unused in wave32).
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vgpu/isa/executor.hpp"
+#include "vgpu/isa/inst.hpp"
+#include "vgpu/isa/target.hpp"
+
+namespace kerncap::vgpu::isa {
+
+inline constexpr unsigned kLanes = 64;
+
+struct alignas(64) LaneBuffer {
+  std::uint32_t lane[kLanes];
+};
+
+// MODE register fields. Source: "RDNA3" and "CDNA3" ISA manuals, section on MODE.
+struct Mode {
+  std::uint8_t round32 = 0, round64_16 = 0;    // 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  std::uint8_t denorm32 = 3, denorm64_16 = 3;  // bit 0: inputs kept, bit 1: outputs kept
+  bool dx10_clamp = true, ieee = true;
+  bool plain() const { return !(round32 | round64_16) && denorm32 == 3 && denorm64_16 == 3; }
+};
+
+struct Workgroup {
+  std::vector<std::uint8_t> lds;
+  std::uint32_t id[3] = {};
+};
+
+struct Wave {
+  alignas(64) std::uint32_t s[kScalarRegs] = {};  // indexed by ScalarReg
+  std::uint32_t* v = nullptr;   // VGPR r, lane l: v[r * kLanes + l]
+  std::uint32_t* a = nullptr;   // AccVGPRs likewise
+  unsigned vgprs = 0, agprs = 0;
+  Target target = Target::gfx942;
+  unsigned size = 64;           // 32 or 64 lanes
+  bool scc = false;
+  Mode mode;
+  std::uint64_t pc = 0, next_pc = 0;  // a handler that branches sets next_pc
+  Workgroup* group = nullptr;
+  unsigned index_in_group = 0;
+  const Dispatch* dispatch = nullptr;
+  Trace* trace = nullptr;
+  // Set by a handler to end the run loop; the loop turns it into an Outcome.
+  enum class State : std::uint8_t { running, ended, at_barrier, stopped } state = State::running;
+  Outcome::Kind stop_kind = Outcome::Kind::completed;
+  std::uint64_t fault_va = 0;
+  bool fault_write = false;
+  std::string stop_text;
+
+  std::uint64_t exec() const { return size == 32 ? s[kExecLo] : s[kExecLo] | std::uint64_t{s[kExecHi]} << 32; }
+  void set_exec(std::uint64_t m) {
+    s[kExecLo] = static_cast<std::uint32_t>(m);
+    if (size == 64) s[kExecHi] = static_cast<std::uint32_t>(m >> 32);
+  }
+  std::uint32_t* vreg(unsigned index) { return index < 256 ? v + index * kLanes : a + (index - 256) * kLanes; }
+  // Lane masks (VCC, VOPC destinations, carries): one SGPR in wave32, an aligned pair in wave64.
+  std::uint64_t mask(unsigned sreg) const {
+    return size == 32 ? s[sreg] : s[sreg] | std::uint64_t{s[sreg + 1]} << 32;
+  }
+  void set_mask(unsigned sreg, std::uint64_t m) {
+    if (sreg == kNull) return;
+    s[sreg] = static_cast<std::uint32_t>(m);
+    if (size == 64) s[sreg + 1] = static_cast<std::uint32_t>(m >> 32);
+  }
+  void stop(Outcome::Kind kind, std::string text) {
+    state = State::stopped;
+    stop_kind = kind;
+    stop_text = std::move(text);
+  }
+};
+
+// Scalar operand reads (SGPR, constant, special), implemented in scalar/: used by every handler.
+std::uint32_t read_scalar32(const Wave& wave, const Operand& operand);
+std::uint64_t read_scalar64(const Wave& wave, const Operand& operand);
+void write_scalar32(Wave& wave, const Operand& operand, std::uint32_t value);
+void write_scalar64(Wave& wave, const Operand& operand, std::uint64_t value);
+
+}  // namespace kerncap::vgpu::isa
