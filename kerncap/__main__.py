@@ -1,0 +1,5 @@
+"""`python -m kerncap`: the same as the `kerncap` program."""
+
+from kerncap.cli.main import main
+
+main()

@@ -1,0 +1,116 @@
+"""Entry point: loads the commands of one table, runs one, prints errors, exits with the code of the error.
+
+In: sys.argv. Out: an exit code (docs/architecture.md, Errors). Each `kerncap/cli/<module>.py` exposes `register(app)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from kerncap.cli.output import note, print_error, set_verbosity
+from kerncap.errors import EXIT_INTERRUPTED, EXIT_OK, KerncapError
+
+# Every command, in the order of the help: its name is its module in this package. A command is added by its line here.
+COMMANDS: tuple[str, ...] = ()
+
+_COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, so that every `finally` runs: temporary names removed, process groups ended."""
+
+
+def build_app(only: str | None = None) -> typer.Typer:
+    """The whole command line, or just the command `only`, whose start is quicker for it."""
+    app = typer.Typer(
+        name="kerncap",
+        help="Capture one GPU kernel dispatch as a bundle that anyone can hold, run and edit.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_top)
+    for name in COMMANDS:
+        if only in (None, name):
+            importlib.import_module(f"kerncap.cli.{name}").register(app)
+    return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import importlib.metadata
+
+        try:
+            typer.echo(f"kerncap {importlib.metadata.version('kerncap')}")
+        except importlib.metadata.PackageNotFoundError:
+            typer.echo("kerncap (source checkout, not installed)")
+        raise typer.Exit()
+
+
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run and exit; the console script."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    signal.signal(signal.SIGTERM, _on_terminate)
+    code = run(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away: not an error, but Python's own flush at exit would complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def run(args: list[str]) -> int:
+    """Run one command line and return its exit code; every exception ends here."""
+    as_json = "--json" in (args[: args.index("--")] if "--" in args else args)
+    set_verbosity(0)
+    first = args[0] if args and _COMPLETION_VARIABLE not in os.environ else None
+    try:
+        command = typer.main.get_command(build_app(first if first in COMMANDS else None))
+        returned = command.main(args, prog_name="kerncap", standalone_mode=False)
+        return returned if isinstance(returned, int) else EXIT_OK
+    except KerncapError as error:
+        print_error(error, as_json=as_json)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort) as error:
+        note("interrupted: nothing was left half-written")
+        return 128 + signal.SIGTERM if isinstance(error, _Terminated) else EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_OK
+    except Exception as error:
+        return _foreign(error, as_json)
+
+
+def _foreign(error: Exception, as_json: bool) -> int:
+    """Usage errors of typer (whose click may be its own copy, so they are known by shape), and our own bugs."""
+    show, exit_code = getattr(error, "show", None), getattr(error, "exit_code", None)
+    if callable(show) and isinstance(exit_code, int):
+        show()
+        return exit_code
+    traceback.print_exc()
+    name = type(error).__name__
+    bug = KerncapError(f"{name}: {error}; this is a bug in kerncap, please report it", code="internal.unexpected")
+    print_error(bug, as_json=as_json)
+    return bug.exit_code
+
+
+def _on_terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated

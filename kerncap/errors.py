@@ -1,0 +1,94 @@
+"""Error classes, codes and exit codes: one subclass of KerncapError per who must act.
+
+In: nothing. Out: exceptions that every other module raises; `kerncap.cli.main` prints them and exits with their
+`exit_code`. Native programs report the same dotted codes; `error_from_code` turns one back into its class.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+EXIT_OK = 0
+EXIT_DIFFERS = 1
+EXIT_INTERRUPTED = 130
+
+
+class KerncapError(Exception):
+    """What happened, what was expected, a dotted `code` and a `hint` that can be typed. Unclassified: exit 70, ours."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, *, code: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hint = hint
+
+    def to_json(self) -> dict[str, object]:
+        """The `kerncap.error/1` document."""
+        return {
+            "schema": "kerncap.error/1",
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "exit_code": self.exit_code,
+        }
+
+
+class UsageError(KerncapError):
+    """The caller asked for something that makes no sense."""
+
+    exit_code = 2
+
+
+class HostError(KerncapError):
+    """The machine: no agent, driver, docker, permission, memory, disk, no suitable HSA runtime."""
+
+    exit_code = 3
+
+
+class BundleError(KerncapError):
+    """The bundle: malformed, digest mismatch, unknown required feature, hostile content."""
+
+    exit_code = 4
+
+
+class CaptureError(KerncapError):
+    """The capture: no dispatch matched, the application died, nothing sealed."""
+
+    exit_code = 5
+
+
+class ReplayError(KerncapError):
+    """The replay: a fault that the capture did not have, time-out, unimplemented instruction, address taken."""
+
+    exit_code = 6
+
+
+class TransportError(KerncapError):
+    """The registry, the network or the credentials."""
+
+    exit_code = 7
+
+
+class CompileError(KerncapError):
+    """The source does not compile, or there is no compiler."""
+
+    exit_code = 8
+
+
+_CLASS_OF_PREFIX: dict[str, type[KerncapError]] = {
+    "usage": UsageError,
+    "host": HostError,
+    "bundle": BundleError,
+    "capture": CaptureError,
+    "replay": ReplayError,
+    "vgpu": ReplayError,
+    "transport": TransportError,
+    "compile": CompileError,
+}
+
+
+def error_from_code(code: str, message: str, hint: str | None = None) -> KerncapError:
+    """The exception for a dotted code of a native program; an unknown first word gives a plain KerncapError."""
+    return _CLASS_OF_PREFIX.get(code.split(".", 1)[0], KerncapError)(message, code=code, hint=hint)

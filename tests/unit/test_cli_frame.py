@@ -1,0 +1,86 @@
+"""The command-line frame: exit codes, error printing, escaping, help of every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from kerncap.cli import main as cli
+from kerncap.cli import output
+from kerncap.errors import BundleError, KerncapError, ReplayError, error_from_code
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_command_has_json_verbose_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in cli.COMMANDS:
+        assert cli.run([name, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert "Example" in text, name
+        assert f"$ kerncap {name}" in text, name
+        assert "--json" in text, name
+        assert "--verbose" in text, name
+
+
+def test_usage_error_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["no-such-command"]) == 2
+    assert "no-such-command" in capsys.readouterr().err
+
+
+def _app_that_raises(error: BaseException) -> typer.Typer:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+
+    def command(as_json: bool = typer.Option(False, "--json")) -> None:
+        raise error
+
+    app.command("go")(command)
+    return app
+
+
+def test_error_has_code_hint_and_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    error = BundleError("bad \x1b[2J blob", code="bundle.digest-mismatch", hint="kerncap verify x")
+    monkeypatch.setattr(cli, "build_app", lambda only=None: _app_that_raises(error))
+    assert cli.run(["go", "--json"]) == 4
+    captured = capsys.readouterr()
+    assert captured.err == "error: bad \\x1b[2J blob [bundle.digest-mismatch]\nhint: kerncap verify x\n"
+    assert json.loads(captured.out)["code"] == "bundle.digest-mismatch"
+    assert cli.run(["go"]) == 4
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("error", "code"), [(ZeroDivisionError(), 70), (KeyboardInterrupt(), 130)])
+def test_other_exceptions(monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int) -> None:
+    monkeypatch.setattr(cli, "build_app", lambda only=None: _app_that_raises(error))
+    assert cli.run(["go"]) == code
+
+
+def test_escape_spells_out_what_could_deceive_a_terminal() -> None:
+    assert output.escape("a\x1b]0;t\x07\u202eb\n") == "a\\x1b]0;t\\x07\\u202eb\\n"
+    assert output.escape("Grüße λ") == "Grüße λ"
+    assert len(output.escape("x" * 10**6)) < 5000
+    assert output.table([["a\tb", 1]]) == "a\\tb  1"
+
+
+def test_native_codes_map_to_classes() -> None:
+    assert isinstance(error_from_code("vgpu.page-fault", "m"), ReplayError)
+    assert error_from_code("bundle.x", "m").exit_code == 4
+    assert type(error_from_code("odd", "m")) is KerncapError
+
+
+def test_completion_lists_the_commands() -> None:
+    env = {
+        **os.environ,
+        "_KERNCAP_COMPLETE": "complete_bash",
+        "COMP_WORDS": "kerncap ",
+        "COMP_CWORD": "1",
+        "PYTHONPATH": str(_ROOT),
+    }
+    done = subprocess.run([sys.executable, "-m", "kerncap"], env=env, capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) >= set(cli.COMMANDS)

@@ -1,0 +1,88 @@
+"""kerncap.proc against real programs that misbehave."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kerncap import proc
+from kerncap.errors import HostError
+
+
+def _python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_output_status_and_stdin() -> None:
+    done = proc.run(
+        _python("import sys; d=sys.stdin.read(); print(d*2); print('e',file=sys.stderr); sys.exit(3)"),
+        timeout_s=30,
+        stdin=b"ab" * 100_000,
+    )
+    assert (done.returncode, done.ok) == (3, False)
+    assert done.text == "ab" * 200_000 + "\n"
+    assert done.error_text == "e\n"
+
+
+def test_streams_pieces_and_keeps_only_the_tail() -> None:
+    seen: list[bytes] = []
+    done = proc.run(_python("print('x'*300000)"), timeout_s=30, on_stdout=seen.append, keep_bytes=1000)
+    assert sum(map(len, seen)) == 300001
+    assert done.stdout == b"x" * 999 + b"\n"
+
+
+def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    code = (
+        "import subprocess,sys,time,signal\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "c=subprocess.Popen([sys.executable,'-c','import time; time.sleep(60)'])\n"
+        f"open({str(pid_file)!r},'w').write(str(c.pid))\n"
+        "time.sleep(60)\n"
+    )
+    start = time.monotonic()
+    done = proc.run(_python(code), timeout_s=1.0)
+    assert done.timed_out
+    assert not done.ok
+    assert time.monotonic() - start < 10
+    child = int(pid_file.read_text())
+    for _ in range(100):
+        if _gone(child):
+            break
+        time.sleep(0.05)
+    assert _gone(child)
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_cancel() -> None:
+    cancel = threading.Event()
+    threading.Timer(0.3, cancel.set).start()
+    done = proc.run(_python("import time; time.sleep(60)"), timeout_s=30, cancel=cancel)
+    assert done.cancelled
+    assert done.duration_s < 10
+
+
+def test_a_grandchild_that_keeps_the_pipe_does_not_hold_us() -> None:
+    code = "import subprocess,sys; p=subprocess.Popen(['sleep','20']); print(p.pid, flush=True)"
+    done = proc.run(_python(code), timeout_s=30)
+    os.kill(int(done.text), 9)
+    assert done.returncode == 0
+    assert done.duration_s < 10
+
+
+def test_missing_program_says_its_name() -> None:
+    with pytest.raises(HostError) as caught:
+        proc.run(["no-such-program-here"], timeout_s=5)
+    assert caught.value.code == "host.program-missing"
+    assert "no-such-program-here" in caught.value.message
