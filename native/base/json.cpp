@@ -1,0 +1,104 @@
+#include "base/json.hpp"
+
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+
+namespace kerncap {
+namespace {
+constexpr int kMaxDepth = 32;
+}
+
+Json parse_json(std::string_view text, std::string_view code, std::string_view what) {
+  bool too_deep = false;
+  const auto depth_guard = [&too_deep](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxDepth) {
+      too_deep = true;
+      return false;  // drops the value, so that nothing deeper is kept
+    }
+    return true;
+  };
+  Json document = Json::parse(text, depth_guard, /*allow_exceptions=*/false);
+  if (too_deep) throw Error(std::string(code), std::string(what) + " is nested too deeply");
+  if (document.is_discarded()) throw Error(std::string(code), std::string(what) + " is not valid JSON");
+  return document;
+}
+
+Json read_json_file(const std::filesystem::path& path, std::string_view code, std::uint64_t limit) {
+  const std::vector<std::byte> bytes = read_file(path, limit);
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, code, printable(path.native()));
+}
+
+void require_schema(const Json& document, std::string_view schema, std::string_view code) {
+  const Fields fields(document, "document", code);
+  const std::string& actual = fields.string("schema");
+  if (actual != schema) {
+    throw Error(std::string(code), "schema is \"" + printable(actual) + "\", this version reads \"" + std::string(schema) + "\"");
+  }
+}
+
+void write_json_atomic(const std::filesystem::path& path, const Json& document) {
+  // Strings of foreign origin may hold bytes that are not UTF-8: replaced rather than refused.
+  write_file_atomic(path, document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Fields::Fields(const Json& object, std::string where, std::string_view code)
+    : object_(object), where_(std::move(where)), code_(code) {
+  if (!object_.is_object()) throw Error(code_, where_ + " is not an object");
+}
+
+void Fields::fail(const std::string& name, const std::string& what) const {
+  throw Error(code_, where_ + "." + name + ": " + what);
+}
+
+const Json& Fields::member(const char* name) const {
+  const auto it = object_.find(name);
+  if (it == object_.end()) fail(name, "is missing");
+  return *it;
+}
+
+std::uint64_t Fields::u64(const char* name, std::uint64_t max) const {
+  const Json& value = member(name);
+  // A positive integer literal parses as unsigned; anything else (negative, float, string) is refused.
+  if (!value.is_number_unsigned()) fail(name, "is not an unsigned integer");
+  const auto number = value.get<std::uint64_t>();
+  if (number > max) fail(name, std::to_string(number) + " is more than " + std::to_string(max));
+  return number;
+}
+
+std::uint32_t Fields::u32(const char* name, std::uint32_t max) const { return static_cast<std::uint32_t>(u64(name, max)); }
+
+double Fields::number(const char* name) const {
+  const Json& value = member(name);
+  if (!value.is_number()) fail(name, "is not a number");
+  return value.get<double>();
+}
+
+bool Fields::boolean(const char* name) const {
+  const Json& value = member(name);
+  if (!value.is_boolean()) fail(name, "is not true or false");
+  return value.get<bool>();
+}
+
+const std::string& Fields::string(const char* name) const {
+  const Json& value = member(name);
+  if (!value.is_string()) fail(name, "is not a string");
+  return value.get_ref<const std::string&>();
+}
+
+std::optional<std::string> Fields::string_or_null(const char* name) const {
+  if (is_null(name)) return std::nullopt;
+  return string(name);
+}
+
+const Json& Fields::array(const char* name, std::size_t max_count) const {
+  const Json& value = member(name);
+  if (!value.is_array()) fail(name, "is not an array");
+  if (value.size() > max_count) fail(name, "has " + std::to_string(value.size()) + " entries, more than " + std::to_string(max_count));
+  return value;
+}
+
+Fields Fields::object(const char* name) const { return Fields(member(name), where_ + "." + name, code_); }
+
+}  // namespace kerncap
