@@ -86,9 +86,12 @@ struct Inst {
   std::uint8_t size_bytes = 0;      // 4..16
   Operand dst, sdst;                // sdst: carry-out / VOPC mask / div_scale; for VOPC dst is none
   Operand src[4];                   // src[3]: carry-in mask of VOP2 carries is src[2]; memory: see below
-  // VALU modifiers: bit i belongs to src[i]; op_sel bit 3 is the destination half.
+  // VALU modifiers: bit i belongs to src[i]; op_sel bit 3 is the destination half. The decoder also turns the .h
+  // registers of gfx11's 32-bit encodings (bit 7 of a 16-bit operand's number) into op_sel bits.
   std::uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0, neg_hi = 0, omod = 0;
   bool clamp = false;
+  // VALU: set by vet_valu(). plain: no modifier, DPP, SDWA or half select, so the short path of a handler is right.
+  enum class Vet : std::uint8_t { none, plain, modified } vet = Vet::none;
   Dpp dpp;
   Sdwa sdwa;
   // MFMA controls.
@@ -120,6 +123,10 @@ enum RowFlags : std::uint16_t {
   kBranch = 256,
   kApproximate = 512,   // result bounded by the ISA, not defined to the bit: named by verdicts
   kFloatMods = 1024,    // neg/abs/omod are legal (operand types decide the width)
+  kIntClamp = 2048,     // the clamp bit saturates an integer result
+  kKeepsHalf = 4096,    // a 16-bit result keeps the other half of the register on gfx9 too (always so on gfx11)
+  kOwnOperands = 8192,  // the handler reads its operands itself: DPP, SDWA and float modifiers are not accepted
+  kOwnOpSel = 16384,    // op_sel bits have a meaning of the instruction's own
 };
 
 // One instruction of one encoding. op9/op11: opcode in that family's encoding; the VOP3 forms of VOP1/VOP2/VOPC rows are
