@@ -1,0 +1,44 @@
+# Kerncap's tasks. `make demo` and `make test` install what is missing first (scripts/setup) and work from a clean clone.
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+SUITES := trixie sid
+# Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
+PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
+
+.PHONY: help demo test test-full setup images native native-test bench lint clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: setup images  ## the main job, visibly: capture, pack, push, pull, replay in a container, verdicts
+	scripts/demo
+
+test: setup images native-test  ## what CI runs: unit, conformance and end-to-end tests (declared subset)
+	$(PYTEST) tests -m "not full"
+
+test-full: setup images native-test  ## every target x runtime combination
+	$(PYTEST) tests
+
+setup:  ## packages, .venv, a Docker engine if none answers
+	@scripts/setup
+
+images: setup  ## base, tool chain, dev and runtime images of both suites; quick when nothing changed
+	@$(PYTHON) -m kerncap image build $(SUITES)
+
+native: setup  ## native code of both suites, in build/native/SUITE
+	@$(PYTHON) -m kerncap image build --only toolchain $(SUITES) >/dev/null
+	@set -e; for suite in $(SUITES); do scripts/build-native $$suite; done
+
+native-test: native  ## native unit tests in both tool chains
+	@set -e; for suite in $(SUITES); do echo "== native unit tests: $$suite"; scripts/build-native $$suite --test; done
+
+bench: setup images  ## speed, as ratios measured in one run
+	$(PYTHON) -m pytest -p no:cacheprovider -s tests/bench
+
+lint: setup  ## ruff and mypy
+	$(PYTHON) -m ruff check kerncap tests
+	$(PYTHON) -m ruff format --check kerncap
+	$(PYTHON) -m mypy kerncap
+
+clean:  ## remove build products of this checkout (not .venv, not images, not a running engine's files)
+	rm -rf build/native build/wheels build/ccache build/apt.log

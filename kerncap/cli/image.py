@@ -1,0 +1,54 @@
+"""`kerncap image build` and `kerncap image list`: the images that replays run in."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kerncap.cli.options import JsonOption, VerboseOption, add_command
+from kerncap.cli.output import format_bytes, note, print_json, say, set_verbosity, table
+from kerncap.errors import UsageError
+from kerncap.runtime import catalog, images
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(name="image", help="Build and list the images that replays run in.", no_args_is_help=True)
+    add_command(group, "build", build, example="kerncap image build trixie --only runtime")
+    add_command(group, "list", list_, example="kerncap image list --json")
+    app.add_typer(group)
+
+
+def build(
+    suites: Annotated[list[str] | None, typer.Argument(help="Bases of images.toml; none: the default ones.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="base, toolchain, dev or runtime (and what it needs).")] = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Build images; what has not changed is left alone."""
+    set_verbosity(verbose)
+    roles = tuple(role for role in catalog.ROLES if not only or role in only)
+    for role in only or ():
+        if role not in catalog.ROLES:
+            raise UsageError(f"no image is called {role!r}: base, toolchain, dev or runtime", code="usage.unknown-role")
+    states = images.build(tuple(suites or ()), roles, note)
+    _show([state for state in states if state.role in roles], as_json)
+
+
+def list_(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
+    """List the images and whether they are built."""
+    set_verbosity(verbose)
+    _show(images.list_images(), as_json)
+
+
+def _show(states: list[images.ImageState], as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": "kerncap.images/1", "images": [asdict(state) for state in states]})
+        return
+    rows = [(s.name, (s.image_id or "not built")[-64:][:12], _size(s)) for s in states]
+    say(table(rows, header=("image", "id", "size")))
+
+
+def _size(state: images.ImageState) -> str:
+    return "" if state.size_bytes is None else format_bytes(state.size_bytes)

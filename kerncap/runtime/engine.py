@@ -1,0 +1,50 @@
+"""Connection to the Docker engine, with its failures as HostError.
+
+In: the environment's DOCKER_HOST. Out: a docker client. Called by images, containers and doctor of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import docker
+import docker.errors
+import requests.exceptions
+from docker import DockerClient
+
+from kerncap.errors import HostError
+
+# A build step may be silent for minutes (apt, compilers); reading a stream must not give up before it.
+_READ_TIMEOUT_S = 3600
+
+
+@contextmanager
+def connect() -> Iterator[DockerClient]:
+    """A client of an engine that answered.
+
+    Raises: HostError `host.no-docker`.
+    """
+    try:
+        client = docker.from_env(timeout=_READ_TIMEOUT_S)
+        client.ping()
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        raise HostError(
+            f"no Docker engine answers: {error}", code="host.no-docker", hint="scripts/setup  # or set DOCKER_HOST"
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def engine_errors(doing: str) -> Iterator[None]:
+    """Turns what the engine refuses inside the block into HostError `host.docker`."""
+    try:
+        yield
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        text = getattr(error, "explanation", None) or str(error)
+        raise HostError(
+            f"{doing}: the Docker engine refused: {text}", code="host.docker", hint="kerncap doctor"
+        ) from error
