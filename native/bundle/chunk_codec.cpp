@@ -1,0 +1,124 @@
+#include "bundle/chunk_codec.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace kerncap {
+namespace {
+
+constexpr std::size_t kSampleBytes = 128u << 10;
+constexpr int kFastLevel = -1;
+
+std::uint64_t load_u64(const std::byte* bytes) noexcept {
+  std::uint64_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+void check(std::size_t zstd_result, const char* what) {
+  if (ZSTD_isError(zstd_result)) throw Error("host.zstd", std::string(what) + ": " + ZSTD_getErrorName(zstd_result));
+}
+
+[[noreturn]] void corrupt(const std::string& what) { throw Error("bundle.corrupt-chunk", "chunk: " + what); }
+
+}  // namespace
+
+std::optional<std::uint64_t> find_fill(std::span<const std::byte> raw) noexcept {
+  std::uint64_t value = 0;
+  if (raw.size() < sizeof value) {
+    std::memcpy(&value, raw.data(), raw.size());
+    return value;
+  }
+  value = load_u64(raw.data());
+  const std::size_t words = raw.size() / sizeof value;
+  // Three probes make data that is not constant almost free.
+  for (const std::size_t probe : {words / 3, words / 2, words - 1}) {
+    if (load_u64(raw.data() + probe * sizeof value) != value) return std::nullopt;
+  }
+  constexpr std::size_t kBlock = 64;  // words; a branch a block lets the compiler vectorise the inside
+  std::size_t i = 0;
+  for (; i + kBlock <= words; i += kBlock) {
+    std::uint64_t difference = 0;
+    for (std::size_t k = 0; k < kBlock; ++k) difference |= load_u64(raw.data() + (i + k) * sizeof value) ^ value;
+    if (difference != 0) return std::nullopt;
+  }
+  for (; i < words; ++i) {
+    if (load_u64(raw.data() + i * sizeof value) != value) return std::nullopt;
+  }
+  const std::size_t tail = raw.size() % sizeof value;
+  std::array<std::byte, sizeof value> pattern;
+  std::memcpy(pattern.data(), &value, sizeof value);
+  if (tail != 0 && std::memcmp(raw.data() + words * sizeof value, pattern.data(), tail) != 0) return std::nullopt;
+  return value;
+}
+
+void write_fill(std::span<std::byte> out, std::uint64_t value) noexcept {
+  while (!out.empty()) {
+    const std::size_t n = std::min(out.size(), sizeof value);
+    std::memcpy(out.data(), &value, n);
+    out = out.subspan(n);
+  }
+}
+
+std::size_t max_frame_bytes(std::size_t raw_size) noexcept { return ZSTD_compressBound(raw_size); }
+
+void FrameEncoder::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+
+FrameEncoder::FrameEncoder(int level) : level_(level), context_(ZSTD_createCCtx()) {
+  if (!context_) throw std::bad_alloc();
+  if (level < -7 || level > 19) throw Error("usage.zstd-level", "zstd level " + std::to_string(level) + " is not in -7..19");
+  check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1), "zstd");
+  check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 1), "zstd");
+}
+
+std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, std::vector<std::byte>& frame) {
+  check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level), "zstd");
+  frame.resize(ZSTD_compressBound(raw.size()));
+  const std::size_t n = ZSTD_compress2(context_.get(), frame.data(), frame.size(), raw.data(), raw.size());
+  check(n, "compression");
+  frame.resize(n);
+  return n;
+}
+
+void FrameEncoder::encode(std::span<const std::byte> raw, std::vector<std::byte>& frame) {
+  if (raw.size() > 2 * kSampleBytes && level_ > kFastLevel) {
+    const auto sample = raw.subspan((raw.size() - kSampleBytes) / 2, kSampleBytes);
+    // ratio < 1.06, in integers
+    if (compress(sample, level_, frame) * 106 > kSampleBytes * 100) {
+      compress(raw, kFastLevel, frame);
+      return;
+    }
+  }
+  compress(raw, level_, frame);
+}
+
+void FrameDecoder::Free::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
+
+FrameDecoder::FrameDecoder() : context_(ZSTD_createDCtx()) {
+  if (!context_) throw std::bad_alloc();
+}
+
+void FrameDecoder::decode(std::span<const std::byte> frame, std::span<std::byte> raw) {
+  // Source: RFC 8878, 3.1.1: magic number, then the frame header descriptor whose bit 2 says that a checksum follows.
+  constexpr std::array<std::byte, 4> magic{std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f}, std::byte{0xfd}};
+  if (frame.size() < 6 || !std::equal(magic.begin(), magic.end(), frame.begin())) corrupt("not a zstd frame");
+  if ((frame[4] & std::byte{4}) == std::byte{0}) corrupt("the frame has no checksum");
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != raw.size()) {
+    corrupt("the frame does not say that it holds " + std::to_string(raw.size()) + " bytes");
+  }
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) {
+    corrupt("not exactly one whole frame of " + std::to_string(frame.size()) + " bytes");
+  }
+  const std::size_t n = ZSTD_decompressDCtx(context_.get(), raw.data(), raw.size(), frame.data(), frame.size());
+  if (ZSTD_isError(n)) corrupt(ZSTD_getErrorName(n));
+  if (n != raw.size()) corrupt("decoded to " + std::to_string(n) + " bytes instead of " + std::to_string(raw.size()));
+}
+
+}  // namespace kerncap

@@ -1,0 +1,53 @@
+// One chunk between raw bytes and what is stored of it: fill detection, zstd frames. Pure: no files, no threads of its own.
+// In: raw bytes. Out: a frame, or nothing for a fill. Called by ChunkWriter and ChunkReader.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace kerncap {
+
+// The u64 that repeats through all of `raw` (a tail of fewer than 8 bytes takes its low bytes), if there is one.
+std::optional<std::uint64_t> find_fill(std::span<const std::byte> raw) noexcept;
+void write_fill(std::span<std::byte> out, std::uint64_t value) noexcept;
+
+// The largest frame that a chunk of `raw_size` bytes can have.
+std::size_t max_frame_bytes(std::size_t raw_size) noexcept;
+
+class FrameEncoder {
+ public:
+  explicit FrameEncoder(int level);
+  // One frame with content size and checksum. Data that does not compress (ratio under 1.06 on a sample) is stored
+  // by a fast level as raw blocks. The result depends only on `raw`, the level and libzstd.
+  void encode(std::span<const std::byte> raw, std::vector<std::byte>& frame);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx_s* context) const noexcept;
+  };
+  std::size_t compress(std::span<const std::byte> raw, int level, std::vector<std::byte>& frame);
+  int level_;
+  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+};
+
+class FrameDecoder {
+ public:
+  FrameDecoder();
+  // Decodes exactly one frame of exactly raw.size() bytes with a checksum; anything else is bundle.corrupt-chunk.
+  void decode(std::span<const std::byte> frame, std::span<std::byte> raw);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s* context) const noexcept;
+  };
+  std::unique_ptr<ZSTD_DCtx_s, Free> context_;
+};
+
+}  // namespace kerncap

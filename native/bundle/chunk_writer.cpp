@@ -1,0 +1,406 @@
+#include "bundle/chunk_writer.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "bundle/chunk_codec.hpp"
+
+namespace kerncap {
+namespace {
+
+// Which blob a chunk goes to: chunks with the same key share one. Key 0 is the shared blob of small regions, which is
+// replaced by the next when it is full.
+using BlobKey = std::uint64_t;
+
+// The threads live inside the application: its signal handlers must never run on them.
+class BlockSignals {
+ public:
+  BlockSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  sigset_t old_{};
+};
+
+void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
+}
+
+// A file that is written under a temporary name and named by its digest when closed.
+class BlobFile {
+ public:
+  explicit BlobFile(const std::filesystem::path& directory)
+      : directory_(directory), temporary_((directory / ".tmp-XXXXXX").native()) {
+    fd_ = UniqueFd(::mkostemp(temporary_.data(), O_CLOEXEC));
+    if (!fd_) throw system_error("cannot create a file in " + printable(directory.native()), errno);
+  }
+  ~BlobFile() {
+    if (fd_) ::unlink(temporary_.c_str());
+  }
+  BlobFile(const BlobFile&) = delete;
+  BlobFile& operator=(const BlobFile&) = delete;
+
+  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t raw_bytes() const noexcept { return raw_bytes_; }
+
+  // The offset at which the frame begins.
+  std::uint64_t append_frame(std::span<const std::byte> frame, std::uint64_t raw_bytes) {
+    const std::uint64_t offset = size_;
+    append(frame);
+    put_u32(seek_table_, frame.size());
+    put_u32(seek_table_, raw_bytes);
+    ++frames_;
+    raw_bytes_ += raw_bytes;
+    return offset;
+  }
+
+  void append(std::span<const std::byte> bytes) {
+    write_all(fd_.get(), bytes, temporary_);
+    hash_.update(bytes);
+    size_ += bytes.size();
+  }
+
+  // Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md: a skippable frame with the sizes of all frames.
+  void append_seek_table() {
+    std::vector<std::byte> table;
+    put_u32(table, 0x184D2A5E);
+    put_u32(table, seek_table_.size() + 9);
+    table.insert(table.end(), seek_table_.begin(), seek_table_.end());
+    put_u32(table, frames_);
+    table.push_back(std::byte{0});
+    put_u32(table, 0x8F92EAB1);
+    append(table);
+  }
+
+  Blob close(bool sync) {
+    if (::fchmod(fd_.get(), 0644) != 0 || (sync && ::fdatasync(fd_.get()) != 0)) {
+      throw system_error("cannot write " + printable(directory_.native()), errno);
+    }
+    const Blob blob{hash_.finish(), size_};
+    const std::filesystem::path path = directory_ / to_hex(blob.digest);
+    if (::rename(temporary_.c_str(), path.c_str()) != 0) throw system_error("cannot rename to " + printable(path.native()), errno);
+    fd_.reset();
+    return blob;
+  }
+
+ private:
+  std::filesystem::path directory_;
+  std::string temporary_;
+  UniqueFd fd_;
+  Sha256 hash_;
+  std::uint64_t size_ = 0;
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t frames_ = 0;
+  std::vector<std::byte> seek_table_;
+};
+
+}  // namespace
+
+struct ChunkTicketState {
+  // Set by submit()
+  std::span<const std::byte> raw;
+  std::optional<Sha256Digest> unless;
+  BlobKey key = 0;
+  // Set by a worker, under `mutex`
+  std::vector<std::byte> frame;
+  bool unchanged = false;
+  bool encoded = false;
+  // Set by the writer thread
+  bool written = false;
+  Chunk chunk;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::exception_ptr failure;
+};
+
+void ChunkTicket::wait() const {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->encoded; });
+  if (state_->failure) std::rethrow_exception(state_->failure);
+}
+const Sha256Digest& ChunkTicket::raw_digest() const { return state_->chunk.raw_digest; }
+bool ChunkTicket::unchanged() const { return state_->unchanged; }
+const Chunk& ChunkTicket::chunk() const { return state_->chunk; }
+
+class ChunkWriter::Impl {
+ public:
+  Impl(std::filesystem::path directory, ChunkWriterOptions options) : options_(options), directory_(std::move(directory)) {
+    if (options_.threads == 0 || options_.threads > 64) throw Error("usage.threads", "threads must be 1 to 64");
+    if (options_.chunk_bytes == 0 || options_.chunk_bytes > limits::kChunkBytes || options_.blob_bytes == 0) {
+      throw Error("usage.chunk-bytes", "chunk and blob sizes must be positive, a chunk at most 64 MiB");
+    }
+    const FrameEncoder level_is_valid(options_.zstd_level);
+    const BlockSignals no_signals;
+    try {
+      for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+      threads_.emplace_back([this] { write(); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+
+  ~Impl() { stop(); }
+
+  void begin_region(std::uint64_t region_bytes) {
+    shared_ = region_bytes < options_.shared_region_bytes;
+    if (!shared_) region_key_ = next_key_;
+    next_key_ += shared_ ? 0 : 1 + (region_bytes - 1) / options_.blob_bytes;
+  }
+
+  ChunkTicket submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Sha256Digest> unless) {
+    if (raw.empty() || raw.size() > limits::kChunkBytes) throw Error("internal", "a chunk has 1 byte to 64 MiB");
+    auto state = std::make_shared<ChunkTicketState>();
+    state->raw = raw;
+    state->unless = unless;
+    state->key = shared_ ? 0 : region_key_ + at / options_.blob_bytes;
+    state->chunk.at = at;
+    state->chunk.length = raw.size();
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return failure_ || in_order_.size() < 2 * options_.threads + 2; });
+    if (failure_) std::rethrow_exception(failure_);
+    if (finishing_) throw Error("internal", "submit after finish");
+    raw_bytes_ += raw.size();
+    jobs_.push_back(state);
+    in_order_.push_back(state);
+    tickets_.push_back(state);
+    work_.notify_one();
+    return ChunkTicket(std::move(state));
+  }
+
+  std::vector<Blob> finish() {
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [this] { return failure_ || in_order_.empty(); });
+      if (failure_) std::rethrow_exception(failure_);
+    }
+    stop();
+    close_all();
+    // Two blobs of the same content are one file: later numbers point to the first.
+    std::map<Sha256Digest, std::uint32_t> first;
+    std::vector<std::uint32_t> number(closed_.size());
+    std::vector<Blob> blobs;
+    for (std::size_t i = 0; i < closed_.size(); ++i) {
+      const auto [it, is_new] = first.emplace(closed_[i].digest, static_cast<std::uint32_t>(blobs.size()));
+      if (is_new) blobs.push_back(closed_[i]);
+      number[i] = it->second;
+    }
+    for (const auto& ticket : tickets_) {
+      if (ticket->chunk.kind == Chunk::Kind::zstd && !ticket->unchanged) ticket->chunk.blob = number[ticket->chunk.blob];
+    }
+    tickets_.clear();
+    if (options_.sync) sync_directory(directory_);
+    return blobs;
+  }
+
+  const ChunkWriterOptions options_;
+  std::atomic<std::uint64_t> raw_bytes_{0};
+  std::atomic<std::uint64_t> stored_bytes_{0};
+
+ private:
+  void stop() noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      finishing_ = true;
+    }
+    work_.notify_all();
+    order_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    // Nobody may wait for ever on what will never be encoded.
+    for (const auto& ticket : in_order_) {
+      const std::lock_guard lock(ticket->mutex);
+      if (!ticket->encoded) {
+        ticket->failure = std::make_exception_ptr(Error("internal", "the chunk writer was stopped"));
+        ticket->encoded = true;
+        ticket->changed.notify_all();
+      }
+    }
+  }
+
+  void fail(const std::exception_ptr& failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = failure;
+    }
+    room_.notify_all();
+    order_.notify_all();
+  }
+
+  void work() noexcept {
+    std::optional<FrameEncoder> encoder;
+    for (;;) {
+      std::shared_ptr<ChunkTicketState> job;
+      {
+        std::unique_lock lock(mutex_);
+        work_.wait(lock, [this] { return finishing_ || !jobs_.empty(); });
+        if (jobs_.empty()) return;
+        job = std::move(jobs_.front());
+        jobs_.pop_front();
+      }
+      std::exception_ptr failure;
+      try {
+        if (!encoder) encoder.emplace(options_.zstd_level);
+        encode(*job, *encoder);
+      } catch (...) {
+        failure = std::current_exception();
+        fail(failure);
+      }
+      {
+        const std::lock_guard lock(job->mutex);
+        job->failure = failure;
+        job->encoded = true;
+        job->changed.notify_all();
+      }
+      // The writer sleeps on mutex_: taking it once makes sure that it sees `encoded` or is not asleep yet.
+      { const std::lock_guard lock(mutex_); }
+      order_.notify_one();
+    }
+  }
+
+  static void encode(ChunkTicketState& job, FrameEncoder& encoder) {
+    job.chunk.raw_digest = sha256(job.raw);
+    if (job.unless && *job.unless == job.chunk.raw_digest) {
+      job.unchanged = true;
+      return;
+    }
+    if (const auto fill = find_fill(job.raw)) {
+      job.chunk.kind = Chunk::Kind::fill;
+      job.chunk.fill_value = *fill;
+      return;
+    }
+    job.chunk.kind = Chunk::Kind::zstd;
+    encoder.encode(job.raw, job.frame);
+  }
+
+  void write() noexcept {
+    for (;;) {
+      std::shared_ptr<ChunkTicketState> head;
+      {
+        std::unique_lock lock(mutex_);
+        order_.wait(lock, [this] {
+          return failure_ || (in_order_.empty() ? finishing_ : is_encoded(*in_order_.front()) || finishing_);
+        });
+        if (failure_ || in_order_.empty() || !is_encoded(*in_order_.front())) return;
+        head = in_order_.front();
+      }
+      try {
+        if (!head->frame.empty()) write_frame(*head);
+      } catch (...) {
+        fail(std::current_exception());
+        return;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        in_order_.pop_front();
+      }
+      room_.notify_all();
+    }
+  }
+
+  static bool is_encoded(ChunkTicketState& ticket) {
+    const std::lock_guard lock(ticket.mutex);
+    return ticket.encoded && !ticket.failure;
+  }
+
+  struct OpenBlob {
+    std::uint32_t number;
+    std::unique_ptr<BlobFile> file;
+  };
+
+  void write_frame(ChunkTicketState& head) {
+    OpenBlob& blob = head.key == 0 ? shared_blob_ : region_blob_;
+    const bool full = head.key == 0 ? blob.file && blob.file->raw_bytes() + head.raw.size() > options_.blob_bytes
+                                    : written_key_ != head.key;
+    if (full) close(blob);
+    if (head.key != 0) written_key_ = head.key;
+    if (!blob.file) {
+      blob.file = std::make_unique<BlobFile>(directory_);
+      blob.number = static_cast<std::uint32_t>(closed_.size());
+      closed_.emplace_back();  // its place in the order of first use
+    }
+    head.chunk.blob = blob.number;
+    head.chunk.offset = blob.file->append_frame(head.frame, head.chunk.length);
+    head.chunk.stored = head.frame.size();
+    stored_bytes_ += head.frame.size();
+    head.frame = {};
+  }
+
+  void close(OpenBlob& blob) {
+    if (!blob.file) return;
+    blob.file->append_seek_table();
+    closed_[blob.number] = blob.file->close(options_.sync);
+    blob.file.reset();
+  }
+
+  void close_all() {
+    close(region_blob_);
+    close(shared_blob_);
+  }
+
+  std::filesystem::path directory_;
+  // Caller's side
+  bool shared_ = true;
+  BlobKey region_key_ = 1;
+  BlobKey next_key_ = 1;
+  // Between threads, under mutex_
+  std::mutex mutex_;
+  std::condition_variable work_;   // jobs_ has something, or finishing
+  std::condition_variable order_;  // the head may be encoded, or finishing
+  std::condition_variable room_;   // in_order_ became shorter
+  std::deque<std::shared_ptr<ChunkTicketState>> jobs_;
+  std::deque<std::shared_ptr<ChunkTicketState>> in_order_;
+  std::exception_ptr failure_;
+  bool finishing_ = false;
+  std::vector<std::shared_ptr<ChunkTicketState>> tickets_;
+  // Writer thread's, then finish()'s
+  OpenBlob shared_blob_{};
+  OpenBlob region_blob_{};
+  BlobKey written_key_ = 0;
+  std::vector<Blob> closed_;
+  std::vector<std::thread> threads_;
+};
+
+ChunkWriter::ChunkWriter(std::filesystem::path blob_directory, ChunkWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(blob_directory), options)) {}
+ChunkWriter::~ChunkWriter() = default;
+const ChunkWriterOptions& ChunkWriter::options() const noexcept { return impl_->options_; }
+void ChunkWriter::begin_region(std::uint64_t region_bytes) { impl_->begin_region(region_bytes); }
+ChunkTicket ChunkWriter::submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Sha256Digest> unless_digest) {
+  return impl_->submit(at, raw, unless_digest);
+}
+std::vector<Blob> ChunkWriter::finish() { return impl_->finish(); }
+std::uint64_t ChunkWriter::raw_bytes() const noexcept { return impl_->raw_bytes_; }
+std::uint64_t ChunkWriter::stored_bytes() const noexcept { return impl_->stored_bytes_; }
+
+Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes, bool sync) {
+  BlobFile file(blob_directory);
+  file.append(bytes);
+  return file.close(sync);
+}
+
+}  // namespace kerncap

@@ -1,0 +1,86 @@
+// Writes captured memory as content-addressed blobs of zstd frames. In: raw chunks, in order. Out: files named by their
+// sha256, and the Chunk entries for the index. Called by the tool library while it takes a snapshot.
+//
+//   ChunkWriter writer(directory / "blobs/sha256", {});
+//   writer.begin_region(region.size);
+//   auto ticket = writer.submit(at, staging);        // several in flight, one staging buffer each
+//   ticket.wait();                                   // `staging` may be used again
+//   writer.begin_region(region.size);                // second pass: post-state
+//   auto changed = writer.submit(at, staging, ticket.raw_digest());   // writes nothing if the digest is the same
+//   index.blobs = writer.finish();                   // then ticket.chunk() is final
+//
+// What is written depends only on the order of submissions, never on the number of threads. Declare the staging buffers
+// before the writer: when something throws, the writer must end first, since its threads may still read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "bundle/index.hpp"
+
+namespace kerncap {
+
+struct ChunkWriterOptions {
+  int zstd_level = 1;
+  std::uint64_t chunk_bytes = 4u << 20;
+  std::uint64_t blob_bytes = 64u << 20;            // raw bytes of a region that one blob covers
+  std::uint64_t shared_region_bytes = 64u << 10;   // smaller regions share blobs
+  unsigned threads = 2;
+  bool sync = true;  // fdatasync each blob before it gets its name
+};
+
+struct ChunkTicketState;
+
+class ChunkTicket {
+ public:
+  ChunkTicket() = default;
+  explicit ChunkTicket(std::shared_ptr<ChunkTicketState> state) : state_(std::move(state)) {}
+  // Until the raw bytes are no longer needed. Throws what went wrong in a worker, if anything did.
+  void wait() const;
+  // After wait().
+  const Sha256Digest& raw_digest() const;
+  bool unchanged() const;  // the digest was the one given to submit(): nothing was stored, chunk() must not be used
+  // After ChunkWriter::finish().
+  const Chunk& chunk() const;
+
+ private:
+  std::shared_ptr<ChunkTicketState> state_;
+};
+
+class ChunkWriter {
+ public:
+  // `blob_directory` must exist; the blobs appear in it as <hex>.
+  ChunkWriter(std::filesystem::path blob_directory, ChunkWriterOptions options);
+  ~ChunkWriter();  // without finish(): stops the threads and removes the files that have no name yet
+  ChunkWriter(const ChunkWriter&) = delete;
+  ChunkWriter& operator=(const ChunkWriter&) = delete;
+
+  const ChunkWriterOptions& options() const noexcept;
+
+  // The chunks that follow belong to one region (or one region's changed chunks). Decides in which blob they go.
+  void begin_region(std::uint64_t region_bytes);
+  // `raw` (at most 64 MiB) must stay valid and unchanged until wait(). Blocks while too many chunks are in flight.
+  // Throws what went wrong earlier. One thread at a time.
+  ChunkTicket submit(std::uint64_t at, std::span<const std::byte> raw,
+                     std::optional<Sha256Digest> unless_digest = std::nullopt);
+  // Waits for everything, closes and names the blobs. No submit() afterwards.
+  std::vector<Blob> finish();
+
+  // A file kept as a blob of its own (the code object). Any time before finish(); is not part of finish()'s list.
+  static Blob write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes, bool sync = true);
+
+  std::uint64_t raw_bytes() const noexcept;     // submitted so far
+  std::uint64_t stored_bytes() const noexcept;  // written so far
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kerncap

@@ -1,0 +1,201 @@
+#include "bundle/index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "bundle/chunk_codec.hpp"
+
+namespace kerncap {
+namespace {
+
+constexpr std::string_view kMalformed = "bundle.malformed";
+
+constexpr std::array<std::pair<const char*, RegionKind>, 5> kKinds{{{"pool", RegionKind::pool},
+                                                                     {"vmem", RegionKind::vmem},
+                                                                     {"lock", RegionKind::lock},
+                                                                     {"svm", RegionKind::svm},
+                                                                     {"variable", RegionKind::variable}}};
+constexpr std::array<std::pair<const char*, Segment>, 3> kSegments{
+    {{"device", Segment::device}, {"host", Segment::host}, {"kernarg", Segment::kernarg}}};
+
+template <typename Enum, std::size_t N>
+const char* name_of(const std::array<std::pair<const char*, Enum>, N>& table, Enum value) noexcept {
+  for (const auto& [name, entry] : table) {
+    if (entry == value) return name;
+  }
+  return "?";
+}
+
+template <typename Enum, std::size_t N>
+Enum value_of(const std::array<std::pair<const char*, Enum>, N>& table, const Fields& fields, const char* member) {
+  const std::string& text = fields.string(member);
+  for (const auto& [name, entry] : table) {
+    if (text == name) return entry;
+  }
+  throw Error("bundle.unknown-kind", std::string("index: unknown region ") + member + " \"" + printable(text) + "\"");
+}
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) {
+  throw Error(std::string(kMalformed), where + ": " + what);
+}
+
+Json chunk_to_json(const Chunk& chunk, bool with_at) {
+  Json out = Json::object();
+  if (with_at) out["at"] = chunk.at;
+  out["l"] = chunk.length;
+  out["h"] = to_hex(chunk.raw_digest);
+  if (chunk.kind == Chunk::Kind::fill) {
+    out["k"] = "fill";
+    out["v"] = chunk.fill_value;
+  } else {
+    out["k"] = "zstd";
+    out["b"] = chunk.blob;
+    out["o"] = chunk.offset;
+    out["n"] = chunk.stored;
+  }
+  return out;
+}
+
+Chunk chunk_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
+  const Fields fields(value, where, kMalformed);
+  Chunk chunk;
+  chunk.length = fields.u64("l", limits::kChunkBytes);
+  if (chunk.length == 0) fields.fail("l", "is 0");
+  const auto digest = sha256_from_hex(fields.string("h"));
+  if (!digest) fields.fail("h", "is not 64 lower-case hexadecimal digits");
+  chunk.raw_digest = *digest;
+  const std::string& kind = fields.string("k");
+  if (kind == "fill") {
+    chunk.kind = Chunk::Kind::fill;
+    chunk.fill_value = fields.u64("v");
+    return chunk;
+  }
+  if (kind != "zstd") throw Error("bundle.unknown-kind", where + ": unknown chunk kind \"" + printable(kind) + "\"");
+  chunk.kind = Chunk::Kind::zstd;
+  chunk.blob = fields.u32("b");
+  if (chunk.blob >= blobs.size()) fields.fail("b", "there is no blob " + std::to_string(chunk.blob));
+  chunk.offset = fields.u64("o");
+  chunk.stored = fields.u64("n", max_frame_bytes(chunk.length));
+  const std::uint64_t blob_bytes = blobs[chunk.blob].size;
+  if (chunk.stored == 0 || chunk.offset > blob_bytes || chunk.stored > blob_bytes - chunk.offset) {
+    fields.fail("n", "the frame does not lie within its blob of " + std::to_string(blob_bytes) + " bytes");
+  }
+  return chunk;
+}
+
+std::vector<Chunk> pre_from_json(const Fields& region, const std::string& where, std::uint64_t size,
+                                 const std::vector<Blob>& blobs) {
+  const Json& list = region.array("pre", limits::kChunksOfRegion);
+  std::vector<Chunk> chunks;
+  chunks.reserve(list.size());
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Chunk chunk = chunk_from_json(list[i], where + ".pre[" + std::to_string(i) + "]", blobs);
+    chunk.at = at;
+    if (chunk.length > size - at) fail(where, "the chunks of pre are longer than the region");
+    at += chunk.length;
+    chunks.push_back(chunk);
+  }
+  if (at != size) fail(where, "the chunks of pre cover " + std::to_string(at) + " of " + std::to_string(size) + " bytes");
+  return chunks;
+}
+
+std::vector<Chunk> post_from_json(const Fields& region, const std::string& where, const std::vector<Chunk>& pre,
+                                  const std::vector<Blob>& blobs) {
+  const Json& list = region.array("post", pre.size());
+  std::vector<Chunk> chunks;
+  chunks.reserve(list.size());
+  auto base = pre.begin();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string chunk_where = where + ".post[" + std::to_string(i) + "]";
+    Chunk chunk = chunk_from_json(list[i], chunk_where, blobs);
+    chunk.at = Fields(list[i], chunk_where, kMalformed).u64("at");
+    while (base != pre.end() && base->at < chunk.at) ++base;
+    if (base == pre.end() || base->at != chunk.at || base->length != chunk.length) {
+      fail(chunk_where, "is not the whole of a later chunk of pre");
+    }
+    ++base;  // each chunk of pre at most once, in order
+    chunks.push_back(chunk);
+  }
+  return chunks;
+}
+
+Region region_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
+  const Fields fields(value, where, kMalformed);
+  Region region;
+  region.va = fields.u64("va", limits::kVaEnd - 1);
+  region.size = fields.u64("size", limits::kVaEnd - region.va);
+  if (region.va == 0) fields.fail("va", "is 0");
+  if (region.size == 0) fields.fail("size", "is 0");
+  region.kind = value_of(kKinds, fields, "kind");
+  region.segment = value_of(kSegments, fields, "segment");
+  for (const Json& flag : fields.array("flags", limits::kFlags)) {
+    if (!flag.is_string()) fields.fail("flags", "holds something else than strings");
+    region.flags.push_back(flag.get<std::string>());
+  }
+  region.symbol = fields.string_or_null("symbol");
+  if ((region.kind == RegionKind::variable) != region.symbol.has_value()) {
+    fields.fail("symbol", "a variable has one, nothing else does");
+  }
+  if (region.symbol && (region.symbol->empty() || region.symbol->size() > limits::kSymbolBytes ||
+                        region.symbol->find('\0') != std::string::npos)) {
+    fields.fail("symbol", "is not a symbol name");
+  }
+  region.agent = fields.u32("agent");
+  region.pre = pre_from_json(fields, where, region.size, blobs);
+  region.post = post_from_json(fields, where, region.pre, blobs);
+  return region;
+}
+
+}  // namespace
+
+const char* to_string(RegionKind kind) noexcept { return name_of(kKinds, kind); }
+const char* to_string(Segment segment) noexcept { return name_of(kSegments, segment); }
+
+Json to_json(const Index& index) {
+  Json blobs = Json::array();
+  for (const Blob& blob : index.blobs) blobs.push_back({{"digest", digest_text(blob.digest)}, {"size", blob.size}});
+  Json regions = Json::array();
+  for (const Region& region : index.regions) {
+    Json pre = Json::array();
+    for (const Chunk& chunk : region.pre) pre.push_back(chunk_to_json(chunk, false));
+    Json post = Json::array();
+    for (const Chunk& chunk : region.post) post.push_back(chunk_to_json(chunk, true));
+    regions.push_back({{"va", region.va},
+                       {"size", region.size},
+                       {"kind", to_string(region.kind)},
+                       {"segment", to_string(region.segment)},
+                       {"flags", region.flags},
+                       {"symbol", region.symbol ? Json(*region.symbol) : Json(nullptr)},
+                       {"agent", region.agent},
+                       {"pre", std::move(pre)},
+                       {"post", std::move(post)}});
+  }
+  return {{"schema", "kerncap.index/1"}, {"blobs", std::move(blobs)}, {"regions", std::move(regions)}};
+}
+
+Index index_from_json(const Json& document) {
+  require_schema(document, "kerncap.index/1", kMalformed);
+  const Fields fields(document, "index", kMalformed);
+  Index index;
+  for (const Json& value : fields.array("blobs", limits::kBlobs)) {
+    const Fields blob(value, "index.blobs[" + std::to_string(index.blobs.size()) + "]", kMalformed);
+    const auto digest = digest_from_text(blob.string("digest"));
+    if (!digest) blob.fail("digest", "is not sha256: and 64 lower-case hexadecimal digits");
+    index.blobs.push_back({*digest, blob.u64("size", limits::kBlobBytes)});
+  }
+  std::uint64_t end = 0;
+  for (const Json& value : fields.array("regions", limits::kRegions)) {
+    const std::string where = "index.regions[" + std::to_string(index.regions.size()) + "]";
+    Region region = region_from_json(value, where, index.blobs);
+    if (region.va < end) fail(where, "overlaps the region before it, or is not sorted by va");
+    end = region.end();
+    index.regions.push_back(std::move(region));
+  }
+  return index;
+}
+
+}  // namespace kerncap

@@ -1,0 +1,122 @@
+// The index reader against hostile documents, and the round trip.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "base/error.hpp"
+#include "bundle/index.hpp"
+
+namespace kerncap {
+namespace {
+
+const std::string kHex(64, 'a');
+
+Json fill_chunk(std::uint64_t length) { return {{"l", length}, {"k", "fill"}, {"v", 7}, {"h", kHex}}; }
+Json zstd_chunk(std::uint64_t length, std::uint64_t offset, std::uint64_t stored) {
+  return {{"l", length}, {"k", "zstd"}, {"h", kHex}, {"b", 0}, {"o", offset}, {"n", stored}};
+}
+Json with_at(Json chunk, std::uint64_t at) {
+  chunk["at"] = at;
+  return chunk;
+}
+
+Json region(std::uint64_t va, const std::vector<std::uint64_t>& lengths) {
+  Json pre = Json::array();
+  std::uint64_t size = 0;
+  for (const std::uint64_t length : lengths) {
+    pre.push_back(fill_chunk(length));
+    size += length;
+  }
+  return {{"va", va},         {"size", size},      {"kind", "pool"}, {"segment", "device"}, {"flags", Json::array({"coarse-grained"})},
+          {"symbol", nullptr}, {"agent", 0}, {"pre", pre},    {"post", Json::array()}};
+}
+
+Json document() {
+  Json first = region(0x10000, {4096, 4096, 100});
+  first["pre"][1] = zstd_chunk(4096, 100, 50);
+  first["post"] = Json::array({with_at(zstd_chunk(4096, 0, 100), 4096), with_at(fill_chunk(100), 8192)});
+  Json variable = region(0x20000, {64});
+  variable["kind"] = "variable";
+  variable["symbol"] = "weights";
+  return {{"schema", "kerncap.index/1"},
+          {"blobs", Json::array({Json{{"digest", "sha256:" + kHex}, {"size", 150}}})},
+          {"regions", Json::array({first, variable})}};
+}
+
+// As a reader sees it: numbers from text, not from C++ literals.
+Index read(const Json& value) { return index_from_json(parse_json(value.dump(), "bundle.malformed", "test")); }
+
+std::string code_after(const std::function<void(Json&)>& change) {
+  Json changed = document();
+  change(changed);
+  try {
+    read(changed);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::bundle) << error.what();
+    return error.code();
+  }
+  return "no error";
+}
+
+TEST(Index, RoundTrip) {
+  const Index index = read(document());
+  ASSERT_EQ(index.regions.size(), 2u);
+  EXPECT_EQ(index.regions[0].size, 8292u);
+  EXPECT_EQ(index.regions[0].pre[2].at, 8192u);
+  EXPECT_EQ(index.regions[0].post[0].at, 4096u);
+  EXPECT_EQ(index.regions[1].symbol, "weights");
+  EXPECT_EQ(read(to_json(index)), index);
+}
+
+TEST(Index, RefusesHostileDocuments) {
+  using Change = std::function<void(Json&)>;
+  const std::vector<std::pair<const char*, Change>> cases = {
+      {"not an object", [](Json& d) { d = Json::array(); }},
+      {"no schema", [](Json& d) { d.erase("schema"); }},
+      {"newer schema", [](Json& d) { d["schema"] = "kerncap.index/2"; }},
+      {"path as digest", [](Json& d) { d["blobs"][0]["digest"] = "sha256:../../../../../../etc/shadow"; }},
+      {"huge blob", [](Json& d) { d["blobs"][0]["size"] = ~std::uint64_t{0}; }},
+      {"va 0", [](Json& d) { d["regions"][0]["va"] = 0; }},
+      {"negative va", [](Json& d) { d["regions"][0]["va"] = -4096; }},
+      {"fractional va", [](Json& d) { d["regions"][0]["va"] = 4096.0; }},
+      {"kernel va", [](Json& d) { d["regions"][1]["va"] = 0xffff800000000000u; }},
+      {"va + size overflows", [](Json& d) { d["regions"][0]["size"] = ~std::uint64_t{0}; }},
+      {"size without chunks", [](Json& d) { d["regions"][0]["size"] = std::uint64_t{1} << 40; }},
+      {"size too small", [](Json& d) { d["regions"][0]["size"] = 8000; }},
+      {"empty region", [](Json& d) { d["regions"][0]["size"] = 0, d["regions"][0]["pre"] = Json::array(); }},
+      {"overlap", [](Json& d) { d["regions"][1]["va"] = 0x10000 + 8291; }},
+      {"unsorted", [](Json& d) { d["regions"][1]["va"] = 0x1000; }},
+      {"chunk of 0 bytes", [](Json& d) { d["regions"][0]["pre"][0]["l"] = 0; }},
+      {"huge chunk", [](Json& d) { d["regions"][0]["pre"][0]["l"] = std::uint64_t{1} << 62; }},
+      {"lengths that wrap", [](Json& d) {
+         d["regions"][0]["pre"][0]["l"] = std::uint64_t{1} << 63, d["regions"][0]["pre"][1]["l"] = std::uint64_t{1} << 63;
+       }},
+      {"bad hex", [](Json& d) { d["regions"][0]["pre"][0]["h"] = "xyz"; }},
+      {"no such blob", [](Json& d) { d["regions"][0]["pre"][1]["b"] = 1; }},
+      {"frame behind the end", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 51; }},
+      {"offset wraps", [](Json& d) { d["regions"][0]["pre"][1]["o"] = ~std::uint64_t{0}; }},
+      {"frame of 0 bytes", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 0; }},
+      {"post off the chunk grid", [](Json& d) { d["regions"][0]["post"][0]["at"] = 4095; }},
+      {"post outside", [](Json& d) { d["regions"][0]["post"][1]["at"] = 1 << 20; }},
+      {"post twice", [](Json& d) { d["regions"][0]["post"][1] = d["regions"][0]["post"][0]; }},
+      {"post of another length", [](Json& d) { d["regions"][0]["post"][1]["l"] = 99; }},
+      {"more post than pre", [](Json& d) {
+         for (int i = 0; i < 3; ++i) d["regions"][0]["post"].push_back(d["regions"][0]["post"][1]);
+       }},
+      {"variable without symbol", [](Json& d) { d["regions"][1]["symbol"] = nullptr; }},
+      {"symbol of a pool", [](Json& d) { d["regions"][0]["symbol"] = "x"; }},
+      {"symbol with a NUL", [](Json& d) { d["regions"][1]["symbol"] = std::string("a\0b", 3); }},
+      {"flags of numbers", [](Json& d) { d["regions"][0]["flags"] = {1, 2}; }},
+  };
+  for (const auto& [name, change] : cases) EXPECT_EQ(code_after(change), "bundle.malformed") << name;
+}
+
+TEST(Index, NamesUnknownKinds) {
+  EXPECT_EQ(code_after([](Json& d) { d["regions"][0]["kind"] = "texture"; }), "bundle.unknown-kind");
+  EXPECT_EQ(code_after([](Json& d) { d["regions"][0]["segment"] = "lds"; }), "bundle.unknown-kind");
+  EXPECT_EQ(code_after([](Json& d) { d["regions"][0]["pre"][0]["k"] = "delta"; }), "bundle.unknown-kind");
+}
+
+}  // namespace
+}  // namespace kerncap
