@@ -1,0 +1,67 @@
+"""zstd with bounds: documents, the code layer and chunks are never decompressed beyond what was promised.
+
+In: stored bytes from a stranger. Out: raw bytes of a known or bounded size. Called by reader, code, verify and seal.
+"""
+
+from __future__ import annotations
+
+from typing import IO
+
+import zstandard
+
+from kerncap.bundle.limits import MAX_ZSTD_WINDOW_BYTES
+from kerncap.errors import BundleError
+
+DOCUMENT_LEVEL = 9
+
+
+def compress_document(data: bytes) -> bytes:
+    """One frame with content size and checksum."""
+    return zstandard.ZstdCompressor(level=DOCUMENT_LEVEL, write_checksum=True, write_content_size=True).compress(data)
+
+
+def decompress_bounded(data: bytes, limit: int, *, what: str) -> bytes:
+    """Everything in `data`, if it is at most `limit` bytes.
+
+    Raises: BundleError `bundle.corrupt`, `bundle.limit`.
+    """
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        with _decompressor().stream_reader(data, read_across_frames=True) as reader:
+            while piece := reader.read(1 << 20):
+                total += len(piece)
+                if total > limit:
+                    raise BundleError(f"{what} decompresses to more than {limit} bytes", code="bundle.limit")
+                pieces.append(piece)
+    except zstandard.ZstdError as error:
+        raise BundleError(f"{what} does not decompress: {error}", code="bundle.corrupt") from None
+    return b"".join(pieces)
+
+
+def open_stream(file: IO[bytes]) -> zstandard.ZstdDecompressionReader:
+    """A reader of raw bytes; the caller counts them against its limit."""
+    return _decompressor().stream_reader(file, read_size=1 << 20, closefd=False)
+
+
+def decompress_chunk(frame: bytes, length: int, *, what: str) -> bytes:
+    """One frame of exactly `length` raw bytes, its checksum checked.
+
+    Raises: BundleError `bundle.corrupt`.
+    """
+    try:
+        promised = zstandard.frame_content_size(frame)
+        if promised != length:
+            raise BundleError(
+                f"{what}: the frame holds {promised} bytes, the index says {length}", code="bundle.corrupt"
+            )
+        raw = _decompressor().decompress(frame, max_output_size=length)
+    except zstandard.ZstdError as error:
+        raise BundleError(f"{what} does not decompress: {error}", code="bundle.corrupt") from None
+    if len(raw) != length:
+        raise BundleError(f"{what}: the frame gave {len(raw)} bytes, the index says {length}", code="bundle.corrupt")
+    return raw
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)

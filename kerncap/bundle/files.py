@@ -1,0 +1,165 @@
+"""Files of this package: opened without following links, written under a temporary name, renamed when whole.
+
+In: paths. Out: nothing under a final name unless complete and synced. Operating-system errors become HostError.
+Called by seal, unpack, layout and transport.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from kerncap.bundle.location import refuse_existing
+from kerncap.errors import BundleError, HostError
+
+COPY_BYTES = 1 << 20
+
+
+@contextmanager
+def host_errors(path: Path) -> Iterator[None]:
+    """Turn OSError into HostError `host.disk-full`, `host.permission` or `host.io`."""
+    try:
+        yield
+    except OSError as error:
+        raise host_error(error, path) from error
+
+
+def host_error(error: OSError, path: Path) -> HostError:
+    folder = path if path.is_dir() else path.parent
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return HostError(f"{path}: {os.strerror(error.errno)}", code="host.disk-full", hint=f"df -h {folder}")
+    text = f"{error.filename or path}: {error.strerror or error}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return HostError(text, code="host.permission", hint=f"ls -ld {folder}")
+    return HostError(text, code="host.io", hint=f"ls -ld {folder}")
+
+
+def open_regular(path: Path, *, what: str) -> IO[bytes]:
+    """Open for reading; a link, device or directory in that place is refused.
+
+    Raises: BundleError `bundle.missing-file`, `bundle.hostile-file`; HostError.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise BundleError(f"{what}: {path} is missing", code="bundle.missing-file") from None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOTDIR):
+            raise BundleError(f"{what}: {path} is not a regular file", code="bundle.hostile-file") from None
+        raise host_error(error, path) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise BundleError(f"{what}: {path} is not a regular file", code="bundle.hostile-file")
+    return os.fdopen(fd, "rb", buffering=0)
+
+
+def read_regular(path: Path, *, what: str, limit: int) -> bytes:
+    """The whole file, at most `limit` bytes. Raises: BundleError `bundle.limit` and as open_regular."""
+    with open_regular(path, what=what) as file, host_errors(path):
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise BundleError(f"{what}: {path} has {size} bytes, at most {limit} are allowed", code="bundle.limit")
+        return read_exactly(file, size, what=what)
+
+
+def read_exactly(file: IO[bytes], size: int, *, what: str) -> bytes:
+    """Raises: BundleError `bundle.truncated`."""
+    pieces = []
+    left = size
+    while left:
+        piece = file.read(min(left, COPY_BYTES))
+        if not piece:
+            raise BundleError(f"{what}: ends {left} bytes early", code="bundle.truncated")
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """A new synced file in a directory that has no final name yet. Raises: HostError."""
+    with host_errors(path), path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_tree(folder: Path) -> None:
+    """Sync every directory below and including `folder`."""
+    for name, _, _ in os.walk(folder, topdown=False):
+        sync_directory(Path(name))
+
+
+def sync_directory(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def new_directory(final: Path) -> Iterator[Path]:
+    """A directory to fill under a temporary name; renamed to `final` at the end, removed when an exception leaves.
+
+    Raises: UsageError `usage.output-exists`; HostError.
+    """
+    refuse_existing(final)
+    partial = _partial_name(final)
+    with host_errors(final):
+        partial.mkdir()
+        try:
+            yield partial
+            sync_tree(partial)
+            refuse_existing(final)
+            partial.rename(final)
+            sync_directory(final.absolute().parent)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def new_file(final: Path) -> Iterator[IO[bytes]]:
+    """A file to write under a temporary name; given the name `final` at the end, removed when an exception leaves.
+
+    Raises: UsageError `usage.output-exists`; HostError.
+    """
+    refuse_existing(final)
+    partial = _partial_name(final)
+    with host_errors(final):
+        file = partial.open("x+b", buffering=0)
+        try:
+            with file:
+                yield file
+                os.fsync(file.fileno())
+            give_final_name(partial, final)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise
+
+
+def give_final_name(partial: Path, final: Path) -> None:
+    """Rename a file without ever replacing another one."""
+    try:
+        os.link(partial, final)
+        partial.unlink()
+    except FileExistsError:
+        refuse_existing(final)
+        raise
+    except OSError:
+        # A file system without hard links: the window between check and rename is all that is lost.
+        refuse_existing(final)
+        partial.rename(final)
+    sync_directory(final.absolute().parent)
+
+
+def _partial_name(final: Path) -> Path:
+    return final.absolute().parent / f".{final.name}.{os.getpid()}.partial"

@@ -1,0 +1,222 @@
+"""index.json as types: regions, chunks and the blobs that hold them, with every limit checked before use.
+
+In: JSON bytes from a stranger. Out: a frozen Index whose chunk lists are whole and offsets inside their blobs.
+Called by the bundle reader and by verify. Chunks are checked here and not by JSON Schema: a big capture has 100,000.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kerncap.bundle import limits
+from kerncap.bundle.documents import check_schema_version, parse_json
+from kerncap.errors import BundleError
+
+KINDS = frozenset({"pool", "vmem", "lock", "svm", "variable"})
+SEGMENTS = frozenset({"device", "host", "kernarg"})
+
+_HEX64 = re.compile(r"[0-9a-f]{64}").fullmatch
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRef:
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """`length` raw bytes at `at` of the region: a frame in blob number `blob`, or (None) the u64 `value` repeated."""
+
+    at: int
+    length: int
+    raw_sha256: str
+    blob: int | None
+    offset: int
+    stored: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    va: int
+    size: int
+    kind: str
+    segment: str
+    flags: tuple[str, ...]
+    symbol: str | None
+    agent: int | None
+    pre: tuple[Chunk, ...]
+    post: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    blobs: tuple[BlobRef, ...]
+    regions: tuple[Region, ...]
+
+    @property
+    def raw_bytes(self) -> int:
+        return sum(region.size for region in self.regions)
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum({blob.digest: blob.size for blob in self.blobs}.values())
+
+    def chunks(self) -> Iterator[tuple[int, str, Chunk]]:
+        """(region number, "pre" or "post", chunk)."""
+        for number, region in enumerate(self.regions):
+            for chunk in region.pre:
+                yield number, "pre", chunk
+            for chunk in region.post:
+                yield number, "post", chunk
+
+
+def parse_index(data: bytes, *, what: str = "index.json") -> tuple[Index, dict[str, Any]]:
+    """The typed index and the document as read.
+
+    Raises: BundleError `bundle.malformed`, `bundle.limit`, `bundle.unsupported-version`, `bundle.unknown-...`.
+    """
+    document = parse_json(data, what=what, limit=limits.MAX_INDEX_JSON_BYTES)
+    check_schema_version(document, "kerncap.index", 1, what=what)
+    return _Reader(what).index(document), document
+
+
+class _Reader:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._chunks = 0
+        self._blob_sizes: list[int] = []
+
+    def index(self, document: dict[str, Any]) -> Index:
+        blobs = tuple(self._blob(i, node) for i, node in enumerate(self._list(document, "blobs", limits.MAX_BLOBS, "")))
+        self._blob_sizes = [blob.size for blob in blobs]
+        nodes = self._list(document, "regions", limits.MAX_REGIONS, "")
+        regions = tuple(self._region(i, node) for i, node in enumerate(nodes))
+        end = 0
+        for i, region in enumerate(regions):
+            if region.va < end:
+                raise self._bad(f"regions/{i}", "overlaps the region before it, or is not sorted by va")
+            end = region.va + region.size
+        return Index(blobs, regions)
+
+    def _blob(self, number: int, node: Any) -> BlobRef:
+        place = f"blobs/{number}"
+        self._object(node, place)
+        digest = node.get("digest")
+        if not isinstance(digest, str) or not _DIGEST(digest):
+            raise self._bad(place, "digest is not sha256: and 64 hex digits")
+        return BlobRef(digest, self._int(node, "size", 1, limits.MAX_BLOB_BYTES, place))
+
+    def _region(self, number: int, node: Any) -> Region:
+        place = f"regions/{number}"
+        self._object(node, place)
+        va = self._int(node, "va", 0, limits.ADDRESS_SPACE_BYTES - 1, place)
+        size = self._int(node, "size", 1, limits.MAX_REGION_BYTES, place)
+        if va + size > limits.ADDRESS_SPACE_BYTES:
+            raise self._bad(place, "ends behind the address space")
+        kind = self._word(node, "kind", KINDS, "bundle.unknown-region-kind", place)
+        segment = self._word(node, "segment", SEGMENTS, "bundle.unknown-segment", place)
+        flags = self._list(node, "flags", 32, place)
+        symbol, agent = node.get("symbol"), node.get("agent")
+        if not all(isinstance(flag, str) for flag in flags):
+            raise self._bad(place, "flags are not all strings")
+        if not (symbol is None or isinstance(symbol, str)) or not (agent is None or type(agent) is int):
+            raise self._bad(place, "symbol or agent has the wrong type")
+        if kind == "variable" and not symbol:
+            raise self._bad(place, "is a variable without symbol")
+        pre = self._pre(node, size, place)
+        post = self._post(node, {chunk.at: chunk.length for chunk in pre}, place)
+        return Region(va, size, kind, segment, tuple(flags), symbol, agent, pre, post)
+
+    def _pre(self, node: Any, size: int, place: str) -> tuple[Chunk, ...]:
+        chunks = []
+        at = 0
+        for i, item in enumerate(self._list(node, "pre", limits.MAX_CHUNKS, place)):
+            chunk = self._chunk(item, at, f"{place}/pre/{i}")
+            at += chunk.length
+            if at > size:
+                raise self._bad(place, f"pre holds more than the {size} bytes of the region")
+            chunks.append(chunk)
+        if at != size:
+            raise self._bad(place, f"pre holds {at} bytes, the region has {size}")
+        return tuple(chunks)
+
+    def _post(self, node: Any, grid: dict[int, int], place: str) -> tuple[Chunk, ...]:
+        chunks = []
+        last = -1
+        for i, item in enumerate(self._list(node, "post", limits.MAX_CHUNKS, place)):
+            here = f"{place}/post/{i}"
+            self._object(item, here)
+            at = self._int(item, "at", 0, limits.MAX_REGION_BYTES, here)
+            chunk = self._chunk(item, at, here)
+            if at <= last:
+                raise self._bad(here, "is not sorted by at, or comes twice")
+            if grid.get(at) != chunk.length:
+                raise self._bad(here, "is not the same range as a pre chunk")
+            last = at
+            chunks.append(chunk)
+        return tuple(chunks)
+
+    def _chunk(self, node: Any, at: int, place: str) -> Chunk:
+        self._chunks += 1
+        if self._chunks > limits.MAX_CHUNKS:
+            raise BundleError(f"{self._what} has more than {limits.MAX_CHUNKS} chunks", code="bundle.limit")
+        self._object(node, place)
+        length = self._int(node, "l", 1, limits.MAX_CHUNK_BYTES, place)
+        kind = self._word(node, "k", ("zstd", "fill"), "bundle.unknown-chunk-kind", place)
+        raw = node.get("h")
+        if not isinstance(raw, str) or not _HEX64(raw):
+            raise self._bad(place, "h is not 64 hex digits")
+        if kind == "fill":
+            value = self._int(node, "v", 0, limits.ADDRESS_SPACE_BYTES - 1, place)
+            return Chunk(at, length, raw, None, 0, 0, value)
+        blob = self._int(node, "b", 0, len(self._blob_sizes) - 1, place)
+        offset = self._int(node, "o", 0, limits.MAX_BLOB_BYTES, place)
+        stored = self._int(node, "n", 1, limits.MAX_BLOB_BYTES, place)
+        if offset + stored > self._blob_sizes[blob]:
+            raise self._bad(place, f"ends behind its blob of {self._blob_sizes[blob]} bytes")
+        return Chunk(at, length, raw, blob, offset, stored, 0)
+
+    def _object(self, node: Any, place: str) -> None:
+        if not isinstance(node, dict):
+            raise self._bad(place, "is not an object")
+
+    def _list(self, node: Any, key: str, most: int, place: str) -> list[Any]:
+        value = node.get(key)
+        if not isinstance(value, list):
+            raise self._bad(place or "top", f"{key} is missing or not a list")
+        if len(value) > most:
+            raise BundleError(
+                f"{self._what}: {place or 'top'}: {key} has {len(value)} entries, at most {most}", code="bundle.limit"
+            )
+        return value
+
+    def _int(self, node: Any, key: str, least: int, most: int, place: str) -> int:
+        value = node.get(key)
+        if type(value) is not int:
+            raise self._bad(place, f"{key} is missing or not an integer")
+        if not least <= value <= most:
+            raise self._bad(
+                place, f"{key} is {value if value.bit_length() < 128 else 'huge'}, allowed is {least} to {most}"
+            )
+        return value
+
+    def _word(self, node: Any, key: str, known: Any, code: str, place: str) -> str:
+        value = node.get(key)
+        if not isinstance(value, str):
+            raise self._bad(place, f"{key} is missing or not a string")
+        if value not in known:
+            raise BundleError(
+                f'{self._what}: {place}: {key} "{value[:64]}" is unknown here',
+                code=code,
+                hint="pip install --upgrade kerncap",
+            )
+        return value
+
+    def _bad(self, place: str, text: str) -> BundleError:
+        return BundleError(f"{self._what}: {place}: {text}", code="bundle.malformed")

@@ -1,0 +1,119 @@
+"""How a bundle is named on the command line: a layout directory, a tar file, a reproducer, or a registry reference.
+
+In: text of the user. Out: a Location. Called by the bundle reader, transport and cli.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap.errors import UsageError
+
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}").fullmatch
+_REGISTRY = re.compile(r"(?:localhost|[^/\s@]*[.:][^/\s@]*)/[^\s]+").fullmatch
+TAR_SUFFIX = ".tar"
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutLocation:
+    """An OCI image layout directory; `tag` chooses one of several manifests."""
+
+    path: Path
+    tag: str | None = None
+
+    def __str__(self) -> str:
+        return f"oci:{self.path}" + (f":{self.tag}" if self.tag else "")
+
+
+@dataclass(frozen=True, slots=True)
+class TarLocation:
+    """The same layout in one uncompressed tar file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ReproducerLocation:
+    """A reproducer directory, or a bare capture directory."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryLocation:
+    """`host[:port]/repository[:tag][@digest]`; transport reads it further."""
+
+    reference: str
+
+    def __str__(self) -> str:
+        return self.reference
+
+
+Location = LayoutLocation | TarLocation | ReproducerLocation | RegistryLocation
+
+
+def parse_source(text: str) -> Location:
+    """Something that exists, or a registry reference.
+
+    Raises: UsageError `usage.no-such-bundle`.
+    """
+    if text.startswith("oci:"):
+        return _layout(text[4:], must_exist=True)
+    path = Path(text)
+    if path.is_dir():
+        return LayoutLocation(path) if (path / "oci-layout").exists() else ReproducerLocation(path)
+    if path.exists():
+        return TarLocation(path)
+    if _REGISTRY(text) and not text.endswith(TAR_SUFFIX) and not text.startswith((".", "/")):
+        return RegistryLocation(text)
+    raise UsageError(
+        f"{text}: no such file or directory, and not a registry reference",
+        code="usage.no-such-bundle",
+        hint="kerncap inspect DIR | oci:DIR[:tag] | FILE.kcap.tar | localhost:5000/name:tag",
+    )
+
+
+def parse_output(text: str) -> LayoutLocation | TarLocation:
+    """A place for a new bundle that nothing occupies yet.
+
+    Raises: UsageError `usage.output-exists`, `usage.output-form`.
+    """
+    if text.startswith("oci:"):
+        location: LayoutLocation | TarLocation = _layout(text[4:], must_exist=False)
+    elif text.endswith(TAR_SUFFIX):
+        location = TarLocation(Path(text))
+    else:
+        raise UsageError(
+            f"{text}: an output is oci:DIR[:tag] or FILE.kcap.tar", code="usage.output-form", hint=f"-o {text}.kcap.tar"
+        )
+    refuse_existing(location.path)
+    return location
+
+
+def refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path} exists and is not overwritten", code="usage.output-exists", hint=f"ls -ld {path}")
+
+
+def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
+    whole = Path(text)
+    head, colon, tail = text.rpartition(":")
+    if colon and head and _TAG(tail) and not whole.exists():
+        location = LayoutLocation(Path(head), tail)
+    elif text:
+        location = LayoutLocation(whole)
+    else:
+        raise UsageError("oci: needs a directory", code="usage.output-form", hint="oci:DIR[:tag]")
+    if must_exist and not location.path.is_dir():
+        raise UsageError(
+            f"{location.path}: no such directory", code="usage.no-such-bundle", hint=f"ls -ld {location.path}"
+        )
+    return location

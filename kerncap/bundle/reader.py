@@ -1,0 +1,229 @@
+"""Opens a bundle or a reproducer, whatever form it has, as one Bundle object; no memory data is moved.
+
+In: a path, `oci:DIR[:tag]`, a tar file, or (from transport) a store of a registry. Out: a Bundle whose capture and
+index are validated and fit each other; where each blob can be read. Called by transport, workflows and cli.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from kerncap.bundle import limits
+from kerncap.bundle.capture import Capture, capture_from_json, parse_capture
+from kerncap.bundle.code import SourceFile, read_code_layer, source_digests
+from kerncap.bundle.compression import decompress_bounded
+from kerncap.bundle.config import Config, parse_config
+from kerncap.bundle.documents import canonical_json
+from kerncap.bundle.files import host_errors, open_regular, read_regular
+from kerncap.bundle.index import Index, parse_index
+from kerncap.bundle.location import (
+    Location,
+    RegistryLocation,
+    ReproducerLocation,
+    TarLocation,
+    parse_source,
+)
+from kerncap.bundle.manifest import CHUNKS, HSACO, Descriptor, Manifest, parse_manifest
+from kerncap.bundle.store import BlobLocation, LayoutStore, Store, TarStore, blob_name, find_file, missing_blob
+from kerncap.errors import BundleError, UsageError
+
+RECORD_MEMBERS = ("command", "environment", "noise", "unreadable", "write_set")
+"""Members of capture.json that have no bound of their own: sealed in the index layer and not in the config."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Files that kerncap-replay reads."""
+
+    capture: Path
+    index: Path
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A validated capture and its index. `manifest`, `manifest_digest` and `config` are None for a reproducer."""
+
+    name: str
+    capture: Capture
+    capture_json: Mapping[str, Any]
+    index: Index
+    index_json: Mapping[str, Any]
+    manifest: Manifest | None
+    config: Config | None
+    _store: Store | None
+    _capture_folder: Path | None
+
+    @property
+    def sealed(self) -> bool:
+        return self.manifest is not None
+
+    @property
+    def manifest_digest(self) -> str | None:
+        return None if self.manifest is None else self.manifest.digest
+
+    @property
+    def data_blobs(self) -> tuple[Descriptor, ...]:
+        """The code object and every chunk blob, once each."""
+        code_object = self.capture.code_object
+        sizes = {blob.digest: blob.size for blob in self.index.blobs}
+        sizes.pop(code_object.digest, None)
+        return (
+            Descriptor(HSACO, code_object.digest, code_object.size),
+            *(Descriptor(CHUNKS, digest, size) for digest, size in sizes.items()),
+        )
+
+    def blob_locations(self) -> dict[str, BlobLocation]:
+        """Path, offset and size of the code object and of every chunk blob, by digest; all are present in full.
+
+        Raises: BundleError `bundle.missing-blob`, `bundle.truncated`.
+        """
+        return {blob.digest: self.locate(blob) for blob in self.data_blobs}
+
+    def locate(self, blob: Descriptor) -> BlobLocation:
+        """Raises: BundleError `bundle.missing-blob`, `bundle.truncated`."""
+        if self._store is not None:
+            return self._store.locate(blob)
+        assert self._capture_folder is not None
+        found = find_file(self._capture_folder, blob_name(blob.digest), self.name)
+        if found is None:
+            raise missing_blob(self.name, blob)
+        if found.size != blob.size:
+            raise BundleError(
+                f"{self.name}: blob {blob.digest} has {found.size} bytes, expected {blob.size}", code="bundle.truncated"
+            )
+        return found
+
+    def source_files(self) -> tuple[SourceFile, ...]:
+        """What the bundle carries of src/, vfs.yaml and compile.json; empty without source."""
+        if self._capture_folder is not None:
+            return source_digests(self._capture_folder.parent)
+        return self.extract_source(None)
+
+    def extract_source(self, into: Path | None) -> tuple[SourceFile, ...]:
+        """Write the source closure below `into`, an empty directory; nothing of it is executable.
+
+        Raises: BundleError `bundle.hostile-path`, `bundle.limit`, ...; HostError.
+        """
+        if self.manifest is None:
+            raise UsageError(f"{self.name} is a reproducer: its source lies there already", code="usage.not-sealed")
+        if self.manifest.code is None:
+            return ()
+        assert self._store is not None
+        what = f"{self.name}: code layer"
+        return read_code_layer(io.BytesIO(self._store.read(self.manifest.code)), what=what, into=into)
+
+    def write_documents(self, folder: Path) -> Documents:
+        """capture.json and index.json as files of their own in `folder`, for kerncap-replay."""
+        documents = Documents(folder / "capture.json", folder / "index.json")
+        with host_errors(folder):
+            documents.capture.write_bytes(canonical_json(self.capture_json))
+            documents.index.write_bytes(canonical_json(self.index_json))
+        return documents
+
+
+def open_bundle(source: str | Path | Location) -> Bundle:
+    """Open what lies on this machine; a registry reference is for `kerncap.transport.open_remote`.
+
+    Raises: UsageError, BundleError, HostError.
+    """
+    location = source if isinstance(source, Location) else parse_source(os.fspath(source))
+    if isinstance(location, RegistryLocation):
+        raise UsageError(
+            f"{location} is in a registry", code="usage.not-local", hint=f"kerncap pull {location} -o bundle.kcap.tar"
+        )
+    if isinstance(location, ReproducerLocation):
+        return _open_reproducer(location.path)
+    if isinstance(location, TarLocation):
+        return open_store(TarStore(location.path))
+    return open_store(LayoutStore(location.path, location.tag))
+
+
+def open_store(store: Store) -> Bundle:
+    """Manifest, config and index of a sealed bundle, each bounded, checked and fitting the others."""
+    manifest = parse_manifest(store.manifest_bytes(), what=f"{store.name}: manifest")
+    config = parse_config(store.read(manifest.config), what=f"{store.name}: config")
+    stored_index = store.read(manifest.index)
+    raw = decompress_bounded(stored_index, limits.MAX_INDEX_JSON_BYTES, what=f"{store.name}: index")
+    index, index_json = parse_index(raw, what=f"{store.name}: index")
+    record = index_json.pop("record", {})
+    if not isinstance(record, dict) or not set(record) <= set(RECORD_MEMBERS):
+        raise BundleError(f"{store.name}: index: record holds what it must not", code="bundle.malformed")
+    capture_json = {**config.capture, **record}
+    capture = capture_from_json(capture_json, what=f"{store.name}: capture")
+    bundle = Bundle(store.name, capture, capture_json, index, index_json, manifest, config, store, None)
+    _check_sealed(bundle, manifest, config)
+    check_fit(bundle)
+    return bundle
+
+
+def _open_reproducer(path: Path) -> Bundle:
+    folder = path / "capture" if (path / "capture").is_dir() else path
+    if not (folder / "capture.json").exists():
+        raise UsageError(
+            f"{path} is neither a reproducer, a capture directory nor an OCI image layout",
+            code="usage.no-such-bundle",
+            hint=f"ls {path}",
+        )
+    what = f"{path}: capture.json"
+    capture_bytes = read_regular(folder / "capture.json", what=what, limit=limits.MAX_CAPTURE_JSON_BYTES)
+    capture, capture_json = parse_capture(capture_bytes, what=what)
+    what = f"{path}: index.json"
+    index_bytes = read_regular(folder / "index.json", what=what, limit=limits.MAX_INDEX_JSON_BYTES)
+    index, index_json = parse_index(index_bytes, what=what)
+    bundle = Bundle(str(path), capture, capture_json, index, index_json, None, None, None, folder)
+    check_fit(bundle)
+    return bundle
+
+
+def _check_sealed(bundle: Bundle, manifest: Manifest, config: Config) -> None:
+    """Manifest, config and index must tell the same story."""
+    expected = {blob.digest: blob.size for blob in bundle.data_blobs}
+    listed = {blob.digest: blob.size for blob in (manifest.hsaco, *manifest.chunks)}
+    if expected != listed or manifest.hsaco.digest != bundle.capture.code_object.digest:
+        odd = sorted(expected.items() ^ listed.items())[:1]
+        raise BundleError(f"{bundle.name}: manifest and index disagree about blobs: {odd}", code="bundle.inconsistent")
+    if config.target != bundle.capture.code_object.target:
+        raise BundleError(
+            f"{bundle.name}: config says {config.target}, the code object is for {bundle.capture.code_object.target}",
+            code="bundle.inconsistent",
+        )
+    summary = config.summary
+    found = (len(bundle.index.regions), bundle.index.raw_bytes, bundle.index.stored_bytes)
+    if found != (summary.regions, summary.raw_bytes, summary.stored_bytes):
+        raise BundleError(f"{bundle.name}: the config's summary does not fit the index", code="bundle.inconsistent")
+
+
+def check_fit(bundle: Bundle) -> None:
+    """Region numbers and byte ranges of the capture must lie inside the index."""
+    capture = bundle.capture
+    for i, argument in enumerate(capture.kernarg.args):
+        if argument.region is not None:
+            _check_range(bundle, f"kernarg/args/{i}", argument.region, argument.region_offset or 0, 0)
+    write_set = capture.write_set
+    ranges = (*write_set.written, *write_set.read_first, *capture.noise) if write_set else capture.noise
+    for region, offset, length in ranges:
+        _check_range(bundle, "write_set or noise", region, offset, length)
+    if capture.code_object.digest in {blob.digest for blob in bundle.index.blobs}:
+        raise BundleError(f"{bundle.name}: the code object is also listed as a chunk blob", code="bundle.inconsistent")
+
+
+def _check_range(bundle: Bundle, place: str, region: int, offset: int, length: int) -> None:
+    regions = bundle.index.regions
+    if region >= len(regions) or offset + length > regions[region].size:
+        raise BundleError(
+            f"{bundle.name}: {place} names bytes {offset}+{length} of region {region}, which do not exist",
+            code="bundle.inconsistent",
+        )
+
+
+def open_blob(bundle: Bundle, blob: Descriptor) -> tuple[IO[bytes], BlobLocation]:
+    """An open file at the blob's first byte; the caller closes it."""
+    location = bundle.locate(blob)
+    file = open_regular(location.path, what=bundle.name)
+    file.seek(location.offset)
+    return file, location

@@ -1,0 +1,234 @@
+"""Writes a new bundle whose manifest is known: a layout directory or one deterministic tar file.
+
+In: a manifest, then its blobs in any order and from several threads. Out: a bundle under its final name once every blob
+has arrived. Called by seal and by transport.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from kerncap.bundle.documents import canonical_json
+from kerncap.bundle.files import COPY_BYTES, host_errors, new_directory, new_file, open_regular, write_file
+from kerncap.bundle.location import LayoutLocation, TarLocation
+from kerncap.bundle.manifest import ARTIFACT_TYPE, OCI_INDEX, OCI_MANIFEST, REF_NAME, Descriptor, Manifest
+from kerncap.bundle.store import (
+    INDEX_FILE,
+    LAYOUT_CONTENT,
+    LAYOUT_FILE,
+    BlobLocation,
+    blob_name,
+    check_digest,
+    digest_mismatch,
+)
+from kerncap.bundle.tar import END, header, padded
+from kerncap.errors import BundleError
+
+COPY_THREADS = 2
+
+
+class ProgressCall(Protocol):
+    """Told from any thread how many bytes are done."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+def no_progress(done: int, total: int) -> None:
+    pass
+
+
+class Slot:
+    """Where the bytes of one blob go; positions count from the blob's first byte."""
+
+    def __init__(self, fd: int, base: int, size: int) -> None:
+        self._fd = fd
+        self._base = base
+        self._size = size
+
+    def write_at(self, position: int, data: bytes | memoryview) -> None:
+        """Write all of `data`; beyond the promised size is refused before it reaches the disk."""
+        view = memoryview(data)
+        if position + len(view) > self._size:
+            raise BundleError(f"more than the promised {self._size} bytes arrived", code="bundle.digest-mismatch")
+        while view:
+            count = os.pwrite(self._fd, view, self._base + position)
+            position += count
+            view = view[count:]
+
+
+class Sink:
+    """A bundle that is being written. `slot` and `put_*` may be called from several threads."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+
+    @contextmanager
+    def slot(self, blob: Descriptor) -> Iterator[Slot]:
+        """The place of a blob; it counts as arrived when the block ends without exception."""
+        raise NotImplementedError
+        yield
+
+    def link(self, blob: Descriptor, location: BlobLocation) -> bool:
+        """Take over a blob without moving its bytes, if that can be done here."""
+        return False
+
+    def put_bytes(self, blob: Descriptor, data: bytes) -> None:
+        check_digest(data, blob.digest, what=blob.media_type)
+        with self.slot(blob) as slot:
+            slot.write_at(0, data)
+
+    def put_location(self, blob: Descriptor, location: BlobLocation, *, what: str) -> None:
+        """Link a blob that lies on this machine, or copy it and check its digest on the way."""
+        if not self.link(blob, location):
+            with self.slot(blob) as slot, open_regular(location.path, what=what) as file:
+                file.seek(location.offset)
+                copy_checked(file, slot, blob, what=what)
+
+
+def copy_checked(file: IO[bytes], slot: Slot, blob: Descriptor, *, what: str) -> None:
+    """Raises: BundleError `bundle.truncated`, `bundle.digest-mismatch`."""
+    digest = hashlib.sha256()
+    position = 0
+    while position < blob.size:
+        piece = file.read(min(COPY_BYTES, blob.size - position))
+        if not piece:
+            raise BundleError(
+                f"{what}: blob {blob.digest} ends {blob.size - position} bytes early", code="bundle.truncated"
+            )
+        digest.update(piece)
+        slot.write_at(position, piece)
+        position += len(piece)
+    found = "sha256:" + digest.hexdigest()
+    if found != blob.digest:
+        raise digest_mismatch(f"{what}: blob", blob.digest, found)
+
+
+class LayoutSink(Sink):
+    """Blobs as files of a directory, each under a `.part` name until it is whole."""
+
+    def __init__(self, manifest: Manifest, folder: Path) -> None:
+        super().__init__(manifest)
+        self._folder = folder
+        (folder / "blobs" / "sha256").mkdir(parents=True)
+
+    @contextmanager
+    def slot(self, blob: Descriptor) -> Iterator[Slot]:
+        path = self._folder / blob_name(blob.digest)
+        part = path.with_suffix(".part")
+        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            yield Slot(fd, 0, blob.size)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        part.rename(path)
+
+    def link(self, blob: Descriptor, location: BlobLocation) -> bool:
+        if location.offset != 0:
+            return False
+        try:
+            os.link(location.path, self._folder / blob_name(blob.digest), follow_symlinks=False)
+        except OSError:
+            return False  # another file system, or one without hard links: the caller copies
+        return True
+
+    def finish(self, tag: str | None) -> None:
+        manifest = self.manifest
+        write_file(self._folder / blob_name(manifest.digest), manifest.raw)
+        write_file(self._folder / INDEX_FILE, layout_index(manifest, tag))
+        write_file(self._folder / LAYOUT_FILE, LAYOUT_CONTENT)
+
+
+class TarSink(Sink):
+    """Every blob at its final offset of one ustar file: order and headers depend on the manifest alone."""
+
+    def __init__(self, manifest: Manifest, file: IO[bytes]) -> None:
+        super().__init__(manifest)
+        self._fd = file.fileno()
+        self._offsets: dict[str, int] = {}
+        position = 0
+        small = (
+            (LAYOUT_FILE, LAYOUT_CONTENT),
+            (INDEX_FILE, layout_index(manifest, None)),
+            (blob_name(manifest.digest), manifest.raw),
+        )
+        for name, data in small:
+            position = self._member(position, name, data)
+        for blob in manifest.blobs():
+            head = header(blob_name(blob.digest), blob.size)
+            self._write(position, head)
+            self._offsets[blob.digest] = position + len(head)
+            position += len(head) + padded(blob.size)
+        self._write(position, END)
+
+    def _member(self, position: int, name: str, data: bytes) -> int:
+        block = header(name, len(data)) + data.ljust(padded(len(data)), b"\0")
+        self._write(position, block)
+        return position + len(block)
+
+    def _write(self, position: int, data: bytes) -> None:
+        Slot(self._fd, 0, 1 << 62).write_at(position, data)
+
+    @contextmanager
+    def slot(self, blob: Descriptor) -> Iterator[Slot]:
+        yield Slot(self._fd, self._offsets[blob.digest], blob.size)
+
+
+def layout_index(manifest: Manifest, tag: str | None) -> bytes:
+    """The layout's own index.json, which names the one manifest."""
+    node: dict[str, Any] = {
+        "mediaType": OCI_MANIFEST,
+        "artifactType": ARTIFACT_TYPE,
+        "digest": manifest.digest,
+        "size": len(manifest.raw),
+    }
+    if tag is not None:
+        node["annotations"] = {REF_NAME: tag}
+    return canonical_json({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [node]})
+
+
+@contextmanager
+def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest) -> Iterator[Sink]:
+    """A sink whose bundle gets its final name when the block ends without exception, and leaves nothing otherwise.
+
+    Raises: UsageError `usage.output-exists`; HostError `host.disk-full`, ...
+    """
+    if isinstance(location, LayoutLocation):
+        with new_directory(location.path) as folder:
+            layout = LayoutSink(manifest, folder)
+            yield layout
+            layout.finish(location.tag)
+    else:
+        with new_file(location.path) as file:
+            yield TarSink(manifest, file)
+
+
+def copy_blobs(
+    sink: Sink, sources: list[tuple[Descriptor, BlobLocation]], *, what: str, progress: ProgressCall = no_progress
+) -> None:
+    """Link or copy many blobs with a few threads; the first error stops the rest."""
+    total = sum(blob.size for blob, _ in sources)
+    done = 0
+    with ThreadPoolExecutor(COPY_THREADS) as pool:
+
+        def copy(item: tuple[Descriptor, BlobLocation]) -> int:
+            blob, location = item
+            with host_errors(location.path):
+                sink.put_location(blob, location, what=what)
+            return blob.size
+
+        try:
+            for size in pool.map(copy, sources):
+                done += size
+                progress(done, total)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                pool.shutdown(wait=True, cancel_futures=True)
+            raise

@@ -1,0 +1,230 @@
+"""Where the blobs of a bundle lie: a layout directory, one tar file, or a reproducer's capture directory.
+
+In: a location of a stranger. Out: manifest bytes and, by digest, a path with offset and size that can be read in place.
+Called by the bundle reader and by transport (which adds a store for registries).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from kerncap.bundle import limits
+from kerncap.bundle.documents import parse_json
+from kerncap.bundle.files import COPY_BYTES, host_errors, open_regular, read_exactly
+from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
+from kerncap.bundle.tar import Member, read_members
+from kerncap.errors import BundleError, UsageError
+
+LAYOUT_FILE = "oci-layout"
+LAYOUT_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
+INDEX_FILE = "index.json"
+
+
+def blob_name(digest: str) -> str:
+    """The relative path of a blob in a layout and in a capture directory."""
+    return "blobs/sha256/" + digest.removeprefix("sha256:")
+
+
+class BlobLocation(NamedTuple):
+    """`size` bytes at `offset` of the file `path`: the blob as it is stored, uncompressed in whatever holds it."""
+
+    path: Path
+    offset: int
+    size: int
+
+
+class Store(Protocol):
+    """Read access to the blobs of one bundle."""
+
+    @property
+    def name(self) -> str:
+        """How the user named it."""
+
+    def manifest_bytes(self) -> bytes:
+        """The raw manifest, checked against the digest that names it."""
+
+    def locate(self, blob: Descriptor) -> BlobLocation:
+        """Where the blob lies on this machine; presence and size are checked, content is not."""
+
+    def read(self, blob: Descriptor) -> bytes:
+        """A small blob, checked against its digest."""
+
+
+class LocalStore:
+    """What layout and tar have in common; a subclass says where a relative path lies."""
+
+    def __init__(self, name: str, tag: str | None) -> None:
+        self.name = name
+        self._tag = tag
+
+    def find(self, relative: str) -> BlobLocation | None:
+        raise NotImplementedError
+
+    def locate(self, blob: Descriptor) -> BlobLocation:
+        found = self.find(blob_name(blob.digest))
+        if found is None:
+            raise missing_blob(self.name, blob)
+        if found.size != blob.size:
+            raise BundleError(
+                f"{self.name}: blob {blob.digest} has {found.size} bytes, expected {blob.size}", code="bundle.truncated"
+            )
+        return found
+
+    def read(self, blob: Descriptor) -> bytes:
+        data = read_location(self.locate(blob), what=self.name)
+        check_digest(data, blob.digest, what=f"{self.name}: blob")
+        return data
+
+    def manifest_bytes(self) -> bytes:
+        self._check_layout_version()
+        found = self._small_file(INDEX_FILE, limits.MAX_LAYOUT_INDEX_BYTES)
+        index = parse_json(found, what=f"{self.name}: {INDEX_FILE}", limit=limits.MAX_LAYOUT_INDEX_BYTES)
+        blob = self._choose(index)
+        if blob.size > limits.MAX_MANIFEST_BYTES:
+            raise BundleError(f"{self.name}: the manifest has {blob.size} bytes", code="bundle.limit")
+        return self.read(blob)
+
+    def _check_layout_version(self) -> None:
+        data = self._small_file(LAYOUT_FILE, 4096)
+        version = parse_json(data, what=f"{self.name}: {LAYOUT_FILE}", limit=4096).get("imageLayoutVersion")
+        if not isinstance(version, str) or not version.startswith("1."):
+            raise BundleError(
+                f"{self.name}: image layout version {str(version)[:40]!r} is unknown, expected 1.0.0",
+                code="bundle.unsupported-version",
+                hint="pip install --upgrade kerncap",
+            )
+
+    def _small_file(self, relative: str, limit: int) -> bytes:
+        found = self.find(relative)
+        if found is None:
+            raise BundleError(
+                f"{self.name}: {relative} is missing: not an OCI image layout", code="bundle.not-a-bundle"
+            )
+        if found.size > limit:
+            raise BundleError(f"{self.name}: {relative} has {found.size} bytes", code="bundle.limit")
+        return read_location(found, what=self.name)
+
+    def _choose(self, index: dict[str, Any]) -> Descriptor:
+        nodes = index.get("manifests")
+        if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
+            raise BundleError(f"{self.name}: {INDEX_FILE} has no list of manifests", code="bundle.malformed")
+        tags = [(node.get("annotations") or {}).get(REF_NAME) for node in nodes]
+        if self._tag is not None:
+            chosen = [node for node, tag in zip(nodes, tags, strict=True) if tag == self._tag]
+        else:
+            chosen = nodes
+        if len(chosen) != 1:
+            known = ", ".join(sorted(str(tag)[:64] for tag in tags)[:10]) or "none"
+            raise UsageError(
+                f"{self.name}: {len(chosen)} manifests fit, one is needed; tags here: {known}", code="usage.no-such-tag"
+            )
+        node = chosen[0]
+        digest, size = node.get("digest"), node.get("size")
+        if not is_digest(digest) or type(size) is not int or size < 1 or node.get("mediaType") != OCI_MANIFEST:
+            raise BundleError(f"{self.name}: {INDEX_FILE} has a malformed manifest entry", code="bundle.malformed")
+        return Descriptor(OCI_MANIFEST, digest, size)
+
+
+class LayoutStore(LocalStore):
+    """A directory; nothing in it is reached through a symbolic link."""
+
+    def __init__(self, path: Path, tag: str | None = None) -> None:
+        super().__init__(str(path), tag)
+        self.path = path
+
+    def find(self, relative: str) -> BlobLocation | None:
+        return find_file(self.path, relative, self.name)
+
+
+class TarStore(LocalStore):
+    """One uncompressed tar file with an OCI image layout in it; blobs are read where they lie."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), None)
+        self.path = path
+        self._members = self._read_members()
+
+    def find(self, relative: str) -> BlobLocation | None:
+        member = self._members.get(relative)
+        return None if member is None else BlobLocation(self.path, member.offset, member.size)
+
+    def _read_members(self) -> dict[str, Member]:
+        members: dict[str, Member] = {}
+        with open_regular(self.path, what=self.name) as file, host_errors(self.path):
+            size = os.fstat(file.fileno()).st_size
+            for member in read_members(file, size, what=self.name):
+                name = member.name.removeprefix("./")
+                hex_part = name.removeprefix("blobs/sha256/")
+                if name not in (LAYOUT_FILE, INDEX_FILE) and (hex_part == name or not is_digest("sha256:" + hex_part)):
+                    raise BundleError(
+                        f"{self.name}: {name[:100]!r} does not belong in a bundle", code="bundle.hostile-path"
+                    )
+                if name in members:
+                    raise BundleError(f"{self.name}: {name} comes twice", code="bundle.hostile-path")
+                members[name] = member
+        return members
+
+
+def find_file(folder: Path, relative: str, what: str) -> BlobLocation | None:
+    """The regular file at `relative`, no part of which may be a link. Raises: BundleError `bundle.hostile-file`."""
+    path = folder
+    parts = relative.split("/")
+    for i, part in enumerate(parts):
+        path = path / part
+        try:
+            status = path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        wanted = stat.S_ISREG if i == len(parts) - 1 else stat.S_ISDIR
+        if not wanted(status.st_mode):
+            raise BundleError(f"{what}: {path} is not a regular file or directory", code="bundle.hostile-file")
+    return BlobLocation(path, 0, status.st_size)
+
+
+def read_location(location: BlobLocation, *, what: str) -> bytes:
+    with open_regular(location.path, what=what) as file, host_errors(location.path):
+        file.seek(location.offset)
+        return read_exactly(file, location.size, what=what)
+
+
+def hash_location(location: BlobLocation, *, what: str) -> str:
+    """The digest of the bytes there, read in pieces."""
+    digest = hashlib.sha256()
+    with open_regular(location.path, what=what) as file, host_errors(location.path):
+        file.seek(location.offset)
+        left = location.size
+        buffer = bytearray(COPY_BYTES)
+        view = memoryview(buffer)
+        while left:
+            count = file.readinto(view[: min(left, COPY_BYTES)])  # type: ignore[attr-defined]
+            if not count:
+                raise BundleError(f"{what}: {location.path} ends {left} bytes early", code="bundle.truncated")
+            digest.update(view[:count])
+            left -= count
+    return "sha256:" + digest.hexdigest()
+
+
+def check_digest(data: bytes, digest: str, *, what: str) -> None:
+    found = "sha256:" + hashlib.sha256(data).hexdigest()
+    if found != digest:
+        raise digest_mismatch(what, digest, found)
+
+
+def digest_mismatch(what: str, expected: str, found: str) -> BundleError:
+    return BundleError(
+        f"{what}: content has digest {found}, expected {expected}",
+        code="bundle.digest-mismatch",
+        hint="get the bundle again from where it came: kerncap pull REF -o OUT",
+    )
+
+
+def missing_blob(name: str, blob: Descriptor) -> BundleError:
+    return BundleError(
+        f"{name}: blob {blob.digest} ({blob.size} bytes, {blob.media_type}) is missing",
+        code="bundle.missing-blob",
+        hint="get the bundle again from where it came: kerncap pull REF -o OUT",
+    )

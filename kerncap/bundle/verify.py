@@ -1,0 +1,190 @@
+"""Checks every byte of a bundle: digests of all blobs, the code layer, the content digest, with `deep` every chunk.
+
+In: an open Bundle (its schema and limits were checked when it was opened). Out: a Report with everything that is wrong.
+Called by cli, workflows and transport (on arrival).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
+
+import zstandard
+
+from kerncap.bundle.compression import open_stream
+from kerncap.bundle.files import COPY_BYTES, open_regular
+from kerncap.bundle.index import Chunk
+from kerncap.bundle.manifest import CHUNKS, Descriptor
+from kerncap.bundle.reader import Bundle
+from kerncap.bundle.seal import content_digest
+from kerncap.bundle.sink import ProgressCall, no_progress
+from kerncap.bundle.store import BlobLocation, digest_mismatch, hash_location
+from kerncap.errors import BundleError
+
+_THREADS = 2
+_MAX_PROBLEMS = 16
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Report:
+    """`problems` is empty when the bundle is whole; it stops at the first 16."""
+
+    blobs: int
+    stored_bytes: int
+    chunks: int
+    """Decompressed and compared; 0 without `deep`."""
+    problems: tuple[BundleError, ...]
+
+
+def verify(bundle: Bundle, *, deep: bool = False, progress: ProgressCall = no_progress) -> Report:
+    """Read everything once (twice with `deep`); damage is collected, not raised.
+
+    Raises: HostError when the machine cannot read.
+    """
+    blobs = list(bundle.manifest.blobs()) if bundle.manifest is not None else list(bundle.data_blobs)
+    chunks = list(bundle.index.chunks()) if deep else []
+    meter = _Meter(progress, sum(blob.size for blob in blobs) + sum(chunk.length for _, _, chunk in chunks))
+    problems = list(_collect(functools.partial(_check_blob, bundle, meter), blobs))
+    if not problems:
+        problems += _collect(lambda check: check(bundle), [_check_source])
+        groups = _by_blob(chunks)
+        problems += _collect(functools.partial(_check_chunks, bundle, meter), groups)
+    return Report(len(blobs), sum(blob.size for blob in blobs), len(chunks), tuple(problems[:_MAX_PROBLEMS]))
+
+
+class _Meter:
+    def __init__(self, progress: ProgressCall, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def add(self, count: int) -> None:
+        self._done += count
+        self._progress(self._done, self._total)
+
+
+def _collect(check: Callable[[_T], None], items: Iterable[_T]) -> Iterator[BundleError]:
+    """Run a check over items with a few threads; yields what it raised, in the order of the items."""
+
+    def guarded(item: _T) -> BundleError | None:
+        try:
+            check(item)
+        except BundleError as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        yield from (error for error in pool.map(guarded, items) if error is not None)
+
+
+def _check_blob(bundle: Bundle, meter: _Meter, blob: Descriptor) -> None:
+    location = bundle.locate(blob)
+    found = hash_location(location, what=bundle.name)
+    meter.add(blob.size)
+    if found != blob.digest:
+        raise digest_mismatch(f"{bundle.name}: blob", blob.digest, found)
+
+
+def _check_source(bundle: Bundle) -> None:
+    if bundle.config is None:
+        bundle.source_files()
+        return
+    source = bundle.source_files()
+    if len(source) != bundle.config.summary.source_files:
+        raise BundleError(
+            f"{bundle.name}: {len(source)} source files, the config says {bundle.config.summary.source_files}",
+            code="bundle.inconsistent",
+        )
+    found = content_digest(bundle, source)
+    if found != bundle.config.content_digest:
+        raise BundleError(
+            f"{bundle.name}: contentDigest is {bundle.config.content_digest}, the content has {found}",
+            code="bundle.inconsistent",
+        )
+
+
+_Group = tuple[int | None, list[tuple[int, str, Chunk]]]
+
+
+def _by_blob(chunks: list[tuple[int, str, Chunk]]) -> list[_Group]:
+    groups: dict[int | None, list[tuple[int, str, Chunk]]] = {}
+    for item in chunks:
+        groups.setdefault(item[2].blob, []).append(item)
+    return sorted(groups.items(), key=lambda group: -1 if group[0] is None else group[0])
+
+
+def _check_chunks(bundle: Bundle, meter: _Meter, group: _Group) -> None:
+    number, items = group
+    if number is None:
+        for region, state, chunk in items:
+            _check_chunk(_place(bundle, region, state, chunk), chunk, fill_sha256(chunk.value, chunk.length))
+            meter.add(chunk.length)
+        return
+    reference = bundle.index.blobs[number]
+    location = bundle.locate(Descriptor(CHUNKS, reference.digest, reference.size))
+    with open_regular(location.path, what=bundle.name) as file:
+        for region, state, chunk in items:
+            place = _place(bundle, region, state, chunk)
+            _check_chunk(place, chunk, _frame_sha256(file, location, chunk, place))
+            meter.add(chunk.length)
+
+
+def _place(bundle: Bundle, region: int, state: str, chunk: Chunk) -> str:
+    return f"{bundle.name}: region {region}, {state} chunk at {chunk.at}"
+
+
+def _check_chunk(place: str, chunk: Chunk, found: str) -> None:
+    if found != chunk.raw_sha256:
+        raise BundleError(
+            f"{place}: raw content has sha256 {found}, the index says {chunk.raw_sha256}", code="bundle.digest-mismatch"
+        )
+
+
+def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: str) -> str:
+    """Decompress one frame in pieces: exactly `length` bytes, one frame, its checksum right."""
+    file.seek(location.offset + chunk.offset)
+    digest = hashlib.sha256()
+    left = chunk.length
+    try:
+        with open_stream(_Window(file, chunk.stored)) as stream:  # type: ignore[arg-type]
+            while piece := stream.read(COPY_BYTES):
+                left -= len(piece)
+                if left < 0:
+                    break
+                digest.update(piece)
+    except zstandard.ZstdError as error:
+        raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt") from None
+    if left != 0:
+        raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt")
+    return digest.hexdigest()
+
+
+class _Window(io.RawIOBase):
+    """The next `size` bytes of a file and no more."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def read(self, size: int = -1) -> Any:
+        data = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+@functools.lru_cache(maxsize=256)
+def fill_sha256(value: int, length: int) -> str:
+    """Of `length` bytes of the little-endian u64 `value` repeated."""
+    block = value.to_bytes(8, "little") * (COPY_BYTES // 8)
+    digest = hashlib.sha256()
+    while length:
+        piece = block[: min(length, len(block))]
+        digest.update(piece)
+        length -= len(piece)
+    return digest.hexdigest()
