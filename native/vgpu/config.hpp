@@ -1,0 +1,28 @@
+// KERNCAP_VGPU: what the virtual GPU is to be. In: the variable's text (docs/interfaces.md). Out: Config.
+// Read once, by the first call in the process that touches the device; a process without a device never parses it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "vgpu/isa/target.hpp"
+
+namespace kerncap::vgpu {
+
+struct Config {
+  isa::Target target = isa::Target::gfx942;
+  unsigned gpus = 1;
+  bool large_bar = false;
+  std::string trace_file;
+  int log_level = 0;
+};
+
+inline constexpr unsigned kMaxGpus = 16;
+
+// Throws std::invalid_argument naming the word that is wrong.
+Config parse_config(std::string_view text);
+
+// The process's configuration, or nullptr when KERNCAP_VGPU is unset, empty or wrong (said once on stderr).
+const Config* active_config() noexcept;
+
+}  // namespace kerncap::vgpu

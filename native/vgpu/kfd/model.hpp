@@ -1,0 +1,36 @@
+// What one virtual GPU looks like, per gfx target. In: a target. Out: the numbers that topology and libdrm report.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/isa/target.hpp"
+
+namespace kerncap::vgpu {
+
+struct Model {
+  isa::Target target;
+  std::uint32_t gfx_target_version, device_id, family_id;
+  std::uint32_t simd_count, simd_per_cu, wave_size, waves_per_simd;
+  std::uint32_t arrays, arrays_per_engine, cu_per_array, xccs, lds_kib;
+  std::uint32_t firmware, sdma_firmware, sdma_engines, sdma_xgmi_engines;
+  std::uint64_t vram_bytes;
+  const char* product;
+};
+
+const Model& model_of(isa::Target target);
+
+// Identity of the nth virtual GPU (from 0).
+inline constexpr std::uint32_t kFirstGpuId = 0x5a17;
+inline constexpr unsigned kFirstRenderMinor = 128;
+constexpr std::uint32_t gpu_id_of(unsigned gpu) { return kFirstGpuId + gpu; }
+
+// Address space apertures. Source: amdgpu kfd_flat_memory.c (bits 63:48 select LDS and scratch on gfx9 and later).
+inline constexpr std::uint64_t kLdsBase = 0x1000000000000, kLdsLimit = 0x10000ffffffff;
+inline constexpr std::uint64_t kScratchBase = 0x2000000000000, kScratchLimit = 0x20000ffffffff;
+// A GPUVM limit of 2^47 - 1 makes libhsakmt reserve device addresses by plain mmap.
+inline constexpr std::uint64_t kGpuvmBase = 0x4000, kGpuvmLimit = 0x7fffffffffff;
+
+// One tick of the GPU's constant clock is 10 ns. Source: amdgpu_gpu_info.gpu_counter_freq = 100000 (kHz).
+inline constexpr std::uint64_t kNsPerTick = 10;
+
+}  // namespace kerncap::vgpu

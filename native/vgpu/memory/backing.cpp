@@ -1,0 +1,106 @@
+#include "vgpu/memory/backing.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "vgpu/kfd/next.hpp"
+
+namespace kerncap::vgpu {
+namespace {
+
+constexpr std::uint64_t kFileBytes = std::uint64_t{4} << 40;
+constexpr std::uint64_t kFirstOffset = std::uint64_t{2} << 20;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
+// The device's own mapping is kept out of the part of the address space where mmap places things: a captured
+// address must be free again in the process that replays.
+constexpr std::uintptr_t kPreferredBase = std::uintptr_t{0x2000} << 32;
+
+std::uint64_t pages(std::uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
+
+}  // namespace
+
+bool VramAccount::charge(std::uint64_t size) noexcept {
+  std::uint64_t now = used.load();
+  do {
+    if (size > capacity || now > capacity - size) return false;
+  } while (!used.compare_exchange_weak(now, now + size));
+  return true;
+}
+
+Storage::~Storage() {
+  if (account_ != nullptr) account_->used -= pages(size_);
+  if (backing_ != nullptr) backing_->release(offset_, pages(size_));
+}
+
+Backing::Backing() : extents_(kFirstOffset, kFileBytes) {
+  fd_ = ::memfd_create("kerncap-vgpu", MFD_CLOEXEC);
+  struct stat info = {};
+  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(kFileBytes)) != 0 || ::fstat(fd_, &info) != 0)
+    throw std::system_error(errno, std::generic_category(), "memfd for device memory");
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  constexpr int flags = MAP_SHARED | MAP_NORESERVE;
+  void* base = ::mmap(reinterpret_cast<void*>(kPreferredBase), kFileBytes, PROT_READ | PROT_WRITE,
+                      flags | MAP_FIXED_NOREPLACE, fd_, 0);
+  if (base == MAP_FAILED) base = ::mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, flags, fd_, 0);
+  if (base == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mapping of device memory");
+  ::madvise(base, kFileBytes, MADV_DONTDUMP);
+  base_ = static_cast<std::byte*>(base);
+}
+
+std::shared_ptr<Storage> Backing::allocate(std::uint64_t size, VramAccount* account) {
+  if (size == 0 || size > kFileBytes) return nullptr;
+  const std::uint64_t bytes = pages(size);
+  if (account != nullptr && !account->charge(bytes)) return nullptr;
+  std::optional<std::uint64_t> offset;
+  {
+    const std::lock_guard lock(mutex_);
+    offset = extents_.take(bytes, bytes >= kLargePage ? kLargePage : kPage);
+  }
+  if (!offset) {
+    if (account != nullptr) account->used -= bytes;
+    return nullptr;
+  }
+  return std::make_shared<Storage>(this, account, *offset, base_ + *offset, size);
+}
+
+std::shared_ptr<Storage> Backing::adopt(std::byte* host, std::uint64_t size) {
+  return std::make_shared<Storage>(nullptr, nullptr, 0, host, size);
+}
+
+void Backing::release(std::uint64_t offset, std::uint64_t size) noexcept {
+  // The next owner finds zeroes, as after the kernel's own clearing.
+  ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(size));
+  const std::lock_guard lock(mutex_);
+  extents_.give_back(offset, size);
+}
+
+int Backing::open_descriptor(unsigned node) const {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd_);
+  // A new open file description, so that the offset is its own.
+  static const auto next_open = next<int (*)(const char*, int, ...)>("open");
+  const int fd = next_open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ::lseek(fd, static_cast<off_t>(node), SEEK_SET);
+  return fd;
+}
+
+std::optional<unsigned> Backing::node_of(int fd) const {
+  struct stat info = {};
+  const int saved = errno;
+  std::optional<unsigned> node;
+  if (::fstat(fd, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
+    node = static_cast<unsigned>(::lseek(fd, 0, SEEK_CUR));
+  errno = saved;
+  return node;
+}
+
+}  // namespace kerncap::vgpu

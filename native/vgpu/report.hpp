@@ -1,0 +1,16 @@
+// What the virtual GPU says on stderr. `stopped` lines are part of the interface (docs/interfaces.md); log lines are not.
+#pragma once
+
+#include <string_view>
+
+namespace kerncap::vgpu::report {
+
+// "kerncap-vgpu: <code>: <text>": something stopped; always printed, as one write.
+void stopped(std::string_view code, std::string_view text) noexcept;
+
+void set_log_level(int level) noexcept;
+bool logs(int level) noexcept;
+// Level 1: device and queues, 2: buffers, packets, signals, 3: maps, 4: every ioctl.
+void log(int level, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+
+}  // namespace kerncap::vgpu::report

@@ -1,0 +1,41 @@
+// The store trace of one dispatch: which bytes it wrote, and which it loaded before it wrote them.
+// In: loads and stores in the order the interpreter performs them, from the one thread that runs the dispatch.
+// Out: sorted, merged byte ranges. Two bits a byte of every touched page.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "vgpu/isa/executor.hpp"
+
+namespace kerncap::vgpu {
+
+using ByteRanges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // va, length
+
+class AccessRanges final : public isa::Trace {
+ public:
+  void load(std::uint64_t device_va, std::uint32_t size_bytes) noexcept override;
+  void store(std::uint64_t device_va, std::uint32_t size_bytes) noexcept override;
+
+  ByteRanges written() const { return ranges(&Page::written); }
+  // Loaded bytes that the dispatch had not stored yet; bytes that it never stores are included.
+  ByteRanges read_first() const { return ranges(&Page::read_first); }
+
+ private:
+  static constexpr std::uint64_t kPageBytes = 4096;
+  struct Page {
+    std::uint64_t written[kPageBytes / 64] = {};
+    std::uint64_t read_first[kPageBytes / 64] = {};
+  };
+  Page& page(std::uint64_t number);
+  ByteRanges ranges(std::uint64_t (Page::*bits)[kPageBytes / 64]) const;
+
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  std::uint64_t last_number_ = ~std::uint64_t{0};
+  Page* last_ = nullptr;
+};
+
+}  // namespace kerncap::vgpu
