@@ -1,6 +1,6 @@
 """Runs an application under libkerncap.so and finds out what came of it.
 
-In: a command line, a kernel name, a device, a work directory. Out: the captured directory, or the reason why there is none.
+In: a command line, a kernel name, a device, a work directory. Out: the captured directory, or why there is none.
 Called by the extract workflow. The files in the work directory are described in docs/interfaces.md, Tool library.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.names import near_names
 from kerncap.errors import CaptureError, KerncapError, error_from_code
+from kerncap.names import near_names
 
 log = logging.getLogger(__name__)
 

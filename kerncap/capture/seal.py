@@ -1,7 +1,7 @@
 """Adds to a capture what only Python knows, and makes it durable under its final name.
 
-In: the directory that the tool library wrote. Out: capture.json with device class, command, environment, write set, noise
-and self-check. Called by the extract workflow.
+In: the directory that the tool library wrote. Out: capture.json with device class, command, environment, write set,
+noise and self-check. Called by the extract workflow.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# Captured environment is published with the bundle: only what steers the GPU runtimes, and nothing that may be a secret.
+# The environment is published with the bundle: only what steers the GPU runtimes, and nothing that may be a secret.
 _ALLOWED = re.compile(r"(ROCR|HIP|HSA|GPU|AMD)_[A-Z0-9_]+\Z")
 _SECRET = re.compile(r"TOKEN|SECRET|PASS|KEY|CRED|AUTH|COOKIE", re.IGNORECASE)
 _OURS = frozenset({"HSA_TOOLS_LIB"})
@@ -28,9 +28,7 @@ def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def add_facts(
-    directory: Path, *, device_class: str, command: Sequence[str], environment: Mapping[str, str]
-) -> None:
+def add_facts(directory: Path, *, device_class: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
     """What is known before the self-check."""
     document = _read(directory)
     document["device"]["class"] = device_class

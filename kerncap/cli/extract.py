@@ -50,7 +50,9 @@ def extract(
     )
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
-    extracted = run_extract(request, on_stdout=_to_stderr if as_json else None, on_stderr=_to_stderr if as_json else None)
+    extracted = run_extract(
+        request, on_stdout=_to_stderr if as_json else None, on_stderr=_to_stderr if as_json else None
+    )
     note(f"the application {describe_status(extracted.returncode)}")
     if as_json:
         print_json(extracted.to_json())

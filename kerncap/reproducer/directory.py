@@ -37,10 +37,8 @@ def write_reproducer(directory: Path, capture: Capture) -> None:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kerncap.reproducer"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    # A kernel's name comes from a stranger's code object: in a Makefile comment it must stay one line without `\` at its end.
-    name = "".join(c if c.isprintable() and c not in "\\$#" else "?" for c in capture.kernel.demangled or capture.kernel.name)
     text = environment.get_template("Makefile.j2").render(
-        kernel=name,
+        kernel=_one_line(capture.kernel.demangled or capture.kernel.name),
         target=capture.code_object.target,
         variant=VARIANT,
         source=(directory / "compile.json").is_file(),
@@ -49,10 +47,15 @@ def write_reproducer(directory: Path, capture: Capture) -> None:
     (directory / "Makefile").write_text(text, encoding="utf-8")
 
 
+def _one_line(text: str) -> str:
+    """Text of a stranger (a code object's symbol, a path) for a Makefile comment: it must stay one plain line."""
+    return "".join(c if c.isprintable() and c not in "\\$#" else "?" for c in text)
+
+
 def _main_file(directory: Path) -> str:
     """The file to edit, for the Makefile's first lines; empty without source."""
     try:
         main = str(json.loads((directory / "compile.json").read_text("utf-8"))["main"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    return "src/root/" + "".join(c if c.isprintable() and c not in "\\$#" else "?" for c in main.lstrip("/"))
+    return "src/root/" + _one_line(main.lstrip("/"))

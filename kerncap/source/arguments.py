@@ -42,7 +42,9 @@ _ALLOWED = re.compile(
     r"|--gpu-max-threads-per-block=[0-9]+|-no-hip-rt|-nogpuinc|-nogpulib|-munsafe-fp-atomics)\Z",
     re.DOTALL,
 )
-_MLLVM = re.compile(r"-?-(amdgpu|inline|unroll|slp|enable|disable|vectorize|misched|structurizecfg)[A-Za-z0-9-]*(=[\w.-]+)?\Z")
+_MLLVM = re.compile(
+    r"-?-(amdgpu|inline|unroll|slp|enable|disable|vectorize|misched|structurizecfg)[A-Za-z0-9-]*(=[\w.-]+)?\Z"
+)
 _XCLANG = re.compile(r"-f[a-z0-9-]+(=[A-Za-z0-9_.,:+-]*)?\Z")
 
 
@@ -76,7 +78,9 @@ def expand_response_files(words: Sequence[str], cwd: Path, depth: int = 0) -> li
         try:
             inner = shlex.split(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise CompileError(f"the response file {path} cannot be read: {error}", code="compile.response-file") from None
+            raise CompileError(
+                f"the response file {path} cannot be read: {error}", code="compile.response-file"
+            ) from None
         out += expand_response_files(inner, cwd, depth + 1)
     return out
 

@@ -97,9 +97,7 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
     clang = compilers.examine(words.compiler)
     with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
         out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
-        compilers.compile_device(
-            clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile
-        )
+        compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
         if not compilers.has_kernel(out, wanted.mangled):
             return None
         read = compilers.parse_depfile(depfile.read_text("utf-8"))
@@ -152,7 +150,8 @@ def overlay(files: Iterable[Path]) -> dict[str, Any]:
                 "name": folder,
                 "type": "directory",
                 "contents": [
-                    {"name": path.name, "type": "file", "external-contents": str(inside(path))} for path in sorted(paths)
+                    {"name": path.name, "type": "file", "external-contents": str(inside(path))}
+                    for path in sorted(paths)
                 ],
             }
             for folder, paths in sorted(folders.items())

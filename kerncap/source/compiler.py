@@ -54,7 +54,11 @@ def hipcc_words(words: Sequence[str], cwd: Path) -> list[str]:
     done = proc.run([*words, "-###"], timeout_s=60, cwd=cwd, env=env)
     match = _HIPCC_LINE.search(done.text + "\n" + done.error_text)
     if match is None:
-        raise CompileError(f"{words[0]} does not say which compiler it runs", code="compile.no-compiler", hint=f"HIPCC_VERBOSE=1 {words[0]}")
+        raise CompileError(
+            f"{words[0]} does not say which compiler it runs",
+            code="compile.no-compiler",
+            hint=f"HIPCC_VERBOSE=1 {words[0]}",
+        )
     return [word for word in shlex.split(match.group(1)) if word != "-###"]
 
 
@@ -65,7 +69,9 @@ def examine(path: str) -> Compiler:
     """
     found = shutil.which(path)
     if found is None:
-        raise CompileError(f"there is no compiler {path}", code="compile.no-compiler", hint="work in a kerncap dev or runtime image")
+        raise CompileError(
+            f"there is no compiler {path}", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+        )
     version = proc.run([found, "--version"], timeout_s=60)
     resources = proc.run([found, "-print-resource-dir"], timeout_s=60)
     first = version.text.splitlines()[0].strip() if version.ok and version.text else ""
@@ -90,7 +96,9 @@ def find_clang(major: int | None) -> Compiler:
     for name in names:
         if shutil.which(name):
             return examine(name)
-    raise CompileError("this host has no clang", code="compile.no-compiler", hint="work in a kerncap dev or runtime image")
+    raise CompileError(
+        "this host has no clang", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+    )
 
 
 def compile_device(

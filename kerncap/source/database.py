@@ -35,7 +35,9 @@ def find_database(source_dir: Path | None, named: Path | None) -> Path:
     if named is not None:
         if named.is_file():
             return named
-        raise CompileError(f"there is no {named}", code="compile.no-database", hint="cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        raise CompileError(
+            f"there is no {named}", code="compile.no-database", hint="cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        )
     for place in _PLACES:
         if source_dir is not None and (source_dir / place).is_file():
             return source_dir / place

@@ -1,7 +1,7 @@
 """Finds the translation unit that defines a kernel.
 
-In: a compile database and the kernel's names. Out: entries, the likeliest first. Called by `closure`, which compiles them
-in this order until one has the exact mangled symbol: a text match alone is never believed.
+In: a compile database and the kernel's names. Out: entries, the likeliest first. Called by `closure`, which
+compiles them in this order until one has the exact mangled symbol: a text match alone is never believed.
 """
 
 from __future__ import annotations
@@ -100,4 +100,6 @@ def kernels_of(text: str) -> set[str]:
     """Names after `__global__` in a text, for messages."""
     plain = strip_comments(text)
     attribute = r"(?:__launch_bounds__|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)"
-    return set(re.findall(r"__global__\s+(?:" + attribute + r"\s*)?void\s+(?:" + attribute + r"\s*)?(\w+)\s*[(<]", plain))
+    return set(
+        re.findall(r"__global__\s+(?:" + attribute + r"\s*)?void\s+(?:" + attribute + r"\s*)?(\w+)\s*[(<]", plain)
+    )

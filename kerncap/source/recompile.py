@@ -54,11 +54,19 @@ def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
     with tempfile.TemporaryDirectory(prefix=".kerncap-recompile-", dir=output.absolute().parent) as scratch:
         made = Path(scratch, "kernel.hsaco")
         compilers.compile_device(
-            clang.path, arguments, main.absolute(), document["target"], made, cwd=Path(scratch), overlay=overlay.absolute()
+            clang.path,
+            arguments,
+            main.absolute(),
+            document["target"],
+            made,
+            cwd=Path(scratch),
+            overlay=overlay.absolute(),
         )
         if not compilers.has_kernel(made, mangled):
             raise CompileError(
-                f"the compiled source has no kernel {mangled}", code="compile.no-kernel", hint=f"keep its signature in {main}"
+                f"the compiled source has no kernel {mangled}",
+                code="compile.no-kernel",
+                hint=f"keep its signature in {main}",
             )
         os.link(made, output)
     return Recompiled(output, clang.version, difference)
@@ -107,7 +115,9 @@ def _load(directory: Path) -> dict[str, Any]:
     path = directory / "compile.json"
     if not path.is_file():
         raise CompileError(
-            f"{directory} carries no source", code="compile.no-source", hint="kerncap extract KERNEL --source-dir DIR ..."
+            f"{directory} carries no source",
+            code="compile.no-source",
+            hint="kerncap extract KERNEL --source-dir DIR ...",
         )
     document = _json(path)
     if document.get("schema") != "kerncap.compile/1":
@@ -116,7 +126,11 @@ def _load(directory: Path) -> dict[str, Any]:
     words = isinstance(arguments, list) and all(isinstance(a, str) for a in arguments)
     if not isinstance(main, str) or not os.path.isabs(main) or os.path.normpath(main) != main or not words:
         raise BundleError("compile.json has no absolute main file or no arguments", code="bundle.malformed")
-    if not isinstance(target, str) or not target.startswith("gfx") or not target.replace(":", "").replace("+", "").replace("-", "").isalnum():
+    if (
+        not isinstance(target, str)
+        or not target.startswith("gfx")
+        or not target.replace(":", "").replace("+", "").replace("-", "").isalnum()
+    ):
         raise BundleError(f"compile.json has the target {target!r}", code="bundle.malformed")
     if not isinstance(document.get("compiler"), dict) or not isinstance(document["compiler"].get("version"), str):
         raise BundleError("compile.json names no compiler", code="bundle.malformed")

@@ -1,6 +1,7 @@
 """Typed comparison of mismatched bytes: noise that the bundle recorded, and float elements under a tolerance.
 
-In: a mismatch dump of kerncap-replay (docs/interfaces.md). Out: how many bytes still mismatch, and how many were tolerated.
+In: a mismatch dump of kerncap-replay (docs/interfaces.md). Out: how many bytes still mismatch
+and how many were tolerated.
 Called by `classify`. One range is in memory at a time.
 """
 
@@ -112,7 +113,7 @@ def _tolerate(
 def elements_agree(
     expected: npt.NDArray[np.float64], actual: npt.NDArray[np.float64], tolerance: Tolerance
 ) -> npt.NDArray[np.bool_]:
-    """Equal (infinities and signed zeros too), both NaN, or within the tolerance; an infinity is near to nothing else."""
+    """Equal (infinities and signed zeros too), both NaN, or within the tolerance; an infinity is near nothing else."""
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(actual - expected) <= tolerance.atol + tolerance.rtol * np.abs(expected)
     near &= np.isfinite(expected) & np.isfinite(actual)

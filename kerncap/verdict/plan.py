@@ -35,9 +35,12 @@ class Tolerance:
         return self.atol == 0.0 and self.rtol == 0.0
 
 
+EXACT = Tolerance()
+
+
 @dataclass(frozen=True)
 class Plan:
-    """The runs in their order, the name of each (captured, poisoned, reference, perturbed) and why others are missing."""
+    """The runs in their order, the name of each (captured, poisoned, reference, perturbed), why others are missing."""
 
     names: tuple[str, ...]
     runs: tuple[ReplayRun, ...]
@@ -54,11 +57,10 @@ def make_plan(
     *,
     hsaco: Path | None = None,
     iterations: int = 1,
-    tolerance: Tolerance | None = None,
+    tolerance: Tolerance = EXACT,
     seed: int = SEED,
 ) -> Plan:
     """`scratch` is an existing directory for what the runs leave behind (changed and mismatched bytes)."""
-    tolerance = tolerance or Tolerance()
     typed = float_ranges(capture, [region.size for region in index.regions])
     need_bytes = not tolerance.exact or bool(capture.noise)
 

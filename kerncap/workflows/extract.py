@@ -80,9 +80,7 @@ def default_output(kernel: str) -> Path:
     return Path(f"{name}.kcap")
 
 
-def extract(
-    request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None
-) -> Extracted:
+def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None) -> Extracted:
     """Raises: UsageError `usage.output-exists`; CaptureError; HostError. Nothing is left of a capture that failed."""
     native_files = native.find_native()
     if request.self_check < 0:
@@ -133,7 +131,7 @@ def _seal(request: Request, captured: Captured, partial: Path) -> tuple[CompileE
 
 
 def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
-    """Replay the capture before it gets its name. What fails here is recorded and said, and does not lose the capture."""
+    """Replay the capture before it gets its name. A failure is recorded and said, and does not lose the capture."""
     if request.self_check == 0:
         log.warning("--self-check 0: nobody knows yet whether this capture replays")
         return

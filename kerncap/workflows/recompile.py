@@ -1,8 +1,8 @@
 """Compiles a bundle's source again, here or in the sandbox.
 
 In: a path, an output file, whether the user trusts the source. Out: the code object's path.
-Called by `kerncap recompile`. A bundle comes from a stranger, and source may read any file that the compiler can: without
-`trust` it is compiled only in the runtime image's sandbox.
+Called by `kerncap recompile`. A bundle comes from a stranger, and source may read any file that the compiler can:
+without `trust` it is compiled only in the runtime image's sandbox.
 """
 
 from __future__ import annotations

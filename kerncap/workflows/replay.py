@@ -20,7 +20,7 @@ from kerncap.bundle import Bundle, open_bundle
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError
 from kerncap.results import ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.plan import Tolerance, make_plan
+from kerncap.verdict.plan import EXACT, Tolerance, make_plan
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Options:
     device: str = "auto"
     hsaco: Path | None = None
     iterations: int = 1
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = EXACT
     timeout_s: float = 60.0
     withhold_variables: bool = False
     verbose: bool = False
@@ -181,4 +181,3 @@ def _check_hsaco(hsaco: Path | None, bundle: Bundle) -> Path | None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-
