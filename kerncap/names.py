@@ -17,27 +17,24 @@ def base_name(demangled: str) -> str:
     operator = re.search(r"(?:^|[\s:])(operator\s*(?:\(\)|\[\]|[^\w\s(]+|\w+))", text)
     if operator:
         return operator.group(1)
-    depth, end = 0, len(text)
-    for i, char in enumerate(text):
-        if char == "<":
-            depth += 1
-        elif char == ">" and depth:
-            depth -= 1
-        elif char == "(" and depth == 0:
-            end = i
-            break
-    head = text[:end]
-    plain: list[str] = []
-    depth = 0
-    for char in head:
-        if char == "<":
-            depth += 1
-        elif char == ">" and depth:
-            depth -= 1
-        elif depth == 0:
-            plain.append(char)
-    words = "".join(plain).strip().rsplit("::", 1)[-1].split()
+    words = _outside_brackets(text).strip().rsplit("::", 1)[-1].split()
     return words[-1] if words else demangled
+
+
+def _outside_brackets(text: str) -> str:
+    """What stands outside of template arguments, up to the parameter list; `>` inside of `(3 > 2)` closes nothing."""
+    plain: list[str] = []
+    open_brackets: list[str] = []
+    for char in text:
+        if char == "(" and not open_brackets:
+            break
+        if char == "(" or (char == "<" and open_brackets[-1:] != ["("]):
+            open_brackets.append(char)
+        elif (char == ")" and open_brackets[-1:] == ["("]) or (char == ">" and open_brackets[-1:] == ["<"]):
+            open_brackets.pop()
+        elif not open_brackets:
+            plain.append(char)
+    return "".join(plain)
 
 
 def near_names(wanted: str, names: Iterable[str], limit: int = 5) -> list[str]:
