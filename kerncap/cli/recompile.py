@@ -9,8 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, say, set_verbosity
-from kerncap.errors import HostError
-from kerncap.workflows.recompile import recompile_here
+from kerncap.workflows.recompile import recompile_here, recompile_in_sandbox
 
 
 def recompile(
@@ -19,18 +18,13 @@ def recompile(
     trust: Annotated[
         bool, typer.Option("--trust", help="Compile on this machine: the source may read any file that you can.")
     ] = False,
+    image: Annotated[str | None, typer.Option("--image", help="Runtime image of the sandbox.")] = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
-    """Compile the carried source for the captured target, without the project or its machine."""
+    """Compile the carried source for the captured target: in the sandbox, without network and without this machine."""
     set_verbosity(verbose)
-    if not trust:
-        raise HostError(
-            "foreign source is compiled only in the sandbox",
-            code="host.no-sandbox",
-            hint=f"kerncap recompile {bundle} -o {output} --trust",
-        )
-    outcome = recompile_here(bundle, output)
+    outcome = recompile_here(bundle, output) if trust else recompile_in_sandbox(bundle, output, image=image)
     if outcome.difference:
         note(outcome.difference)
     if as_json:

@@ -72,6 +72,14 @@ def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
     return Recompiled(output, clang.version, difference)
 
 
+def original_compiler_major(directory: Path) -> int | None:
+    """The major version of the clang that compiled the original.
+
+    Raises: CompileError `compile.no-source`, BundleError.
+    """
+    return compilers.major_version(_load(directory)["compiler"]["version"])
+
+
 def check_overlay(path: Path) -> None:
     """An overlay may only lead into `src/` of its own directory.
 
