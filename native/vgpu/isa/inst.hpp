@@ -103,8 +103,7 @@ struct Inst {
   // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
   std::int32_t simm = 0;
   std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
-  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (launch/ sees to it: each half
-                                    // is an Inst of its VOP2/VOP1 row and its handler need not know)
+  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (the handler is execute_vopd)
   // One past the highest VGPR and AccVGPR that the operands name; the run loop compares them with the wave's allocation.
   std::uint16_t vgpr_end = 0, agpr_end = 0;
   std::uint64_t pc = 0;

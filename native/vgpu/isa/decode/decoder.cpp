@@ -79,7 +79,6 @@ void OpcodeTable::add(std::span<const Row> rows, Target target) {
     auto& slots = by_format_[static_cast<unsigned>(row.format)];
     if (slots.size() <= op) slots.resize(op + 1u);
     slots[op] = &row;
-    all_.push_back(&row);
   }
 }
 
@@ -94,12 +93,6 @@ const Row* OpcodeTable::find_vop3(unsigned op) const {
   if (op < 0x100) return find(Format::vopc, op);
   if (op >= vop1_base) return find(Format::vop1, op - vop1_base);
   return find(Format::vop2, op - 0x100);
-}
-
-const Row* OpcodeTable::find_name(std::string_view name) const {
-  for (const Row* row : all_)
-    if (name == row->name || (row->name11 && name == row->name11)) return row;
-  return nullptr;
 }
 
 bool Decoding::take(const Row* row, Format format, unsigned op) {
@@ -142,9 +135,12 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
     d.check_range(out.dual->dst);
     for (const Operand& operand : out.dual->src) d.check_range(operand);
     out.dual->pc = pc;
+    vet_valu(*out.dual, target);
     out.dual->size_bytes = inst.size_bytes;
     inst.dual = out.dual.get();
   }
+  if (d.ok() && inst.format >= Format::vop1 && inst.format <= Format::vinterp)
+    if (const char* why = vet_valu(inst, target)) d.unknown(why);
   return out;
 }
 

@@ -33,8 +33,6 @@ class OpcodeTable {
   }
   // A VOP3 opcode: a row of its own, or the VOP1/VOP2/VOPC row whose long form it is.
   const Row* find_vop3(unsigned op) const;
-  // By gfx9 or gfx11 name; for the halves of VOPD. Null when no table has it.
-  const Row* find_name(std::string_view name) const;
   Family family() const { return family_; }
 
  private:
@@ -42,7 +40,6 @@ class OpcodeTable {
   void add(std::span<const Row> rows, Target target);
   Family family_;
   std::array<std::vector<const Row*>, static_cast<std::size_t>(Format::mimg) + 1> by_format_;
-  std::vector<const Row*> all_;
 };
 
 // State of one decode.

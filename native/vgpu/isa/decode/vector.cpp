@@ -1,7 +1,6 @@
 // VOP1, VOP2 and VOPC with their SDWA and DPP forms, and VOPD.
-#include <string_view>
-
 #include "vgpu/isa/decode/fields.hpp"
+#include "vgpu/isa/rows.hpp"
 
 namespace kerncap::vgpu::isa {
 namespace {
@@ -85,18 +84,9 @@ void decode_vop2(Decoding& d, std::uint32_t w, const OpcodeTable& table) {
   const Row* row = table.find(Format::vop2, op);
   if (!d.take(row, Format::vop2, op)) return;
   Inst& inst = d.inst();
-  const unsigned vsrc1 = field(w, 16, 9);
-  if (row->flags & kLiteralK) {
-    short_source0(d, *row, field(w, 8, 0), false);
-    const bool madmk = std::string_view(row->name).find("mk_") != std::string_view::npos;
-    const Operand k = d.source(255, madmk ? row->src1 : row->src2);
-    inst.src[madmk ? 1 : 2] = k;
-    const unsigned i = madmk ? 2 : 1;
-    inst.src[i] = half_register(d, d.vector_register(vsrc1, madmk ? row->src2 : row->src1), i);
-  } else {
-    if (row->src1 != Type::none) inst.src[1] = half_register(d, d.vector_register(vsrc1, row->src1), 1);
-    short_source0(d, *row, field(w, 8, 0), false);
-  }
+  if (row->src1 != Type::none) inst.src[1] = half_register(d, d.vector_register(field(w, 16, 9), row->src1), 1);
+  short_source0(d, *row, field(w, 8, 0), false);
+  if (row->flags & kLiteralK) d.literal();
   inst.dst = half_register(d, d.vector_register(field(w, 24, 17), row->dst), 3);
   if (row->flags & kVccCarryIn) inst.src[2] = vcc(d);
   if (row->flags & kVccCarryOut) inst.sdst = vcc(d);
@@ -112,32 +102,18 @@ void decode_vopc(Decoding& d, std::uint32_t w, const OpcodeTable& table) {
   short_source0(d, *row, field(w, 8, 0), true);
 }
 
-// One half of VOPD as an Inst of the VOP1/VOP2 row it stands for.
-void vopd_half(Decoding& d, Inst& half, const Row* row, unsigned src0, unsigned vsrc1, unsigned vdst) {
+// One half of VOPD as an Inst with a row of its own.
+void vopd_half(Decoding& d, Inst& half, unsigned op, unsigned src0, unsigned vsrc1, unsigned vdst) {
+  const Row* row = OpcodeTable::get(d.target).find(Format::vopd, op);
   half.format = Format::vopd;
   half.row = row;
+  if (!row || !row->handler) return d.unknown("vopd opcode " + std::to_string(op));
   half.handler = row->handler;
-  if (!row->handler) return d.unknown("not implemented");
   half.dst = d.vector_register(vdst, row->dst);
   half.src[0] = d.source(src0, row->src0);
-  if (row->flags & kLiteralK) {
-    const bool madmk = std::string_view(row->name).find("mk_") != std::string_view::npos;
-    half.src[madmk ? 1 : 2] = d.source(255, madmk ? row->src1 : row->src2);
-    half.src[madmk ? 2 : 1] = d.vector_register(vsrc1, madmk ? row->src2 : row->src1);
-  } else if (row->src1 != Type::none) {
-    half.src[1] = d.vector_register(vsrc1, row->src1);
-  }
+  if (row->src1 != Type::none) half.src[1] = d.vector_register(vsrc1, row->src1);
   if (row->flags & kVccCarryIn) half.src[2] = vcc(d);
-}
-
-// Source: "VOPD" in the RDNA3 ISA manual.
-const Row* vopd_row(const OpcodeTable& table, unsigned op) {
-  static constexpr std::string_view names[] = {
-      "v_fmac_f32", "v_fmaak_f32", "v_fmamk_f32", "v_mul_f32", "v_add_f32", "v_sub_f32", "v_subrev_f32",
-      "v_mul_dx9_zero_f32", "v_mov_b32", "v_cndmask_b32", "v_max_f32", "v_min_f32", "v_dot2acc_f32_f16",
-      "v_dot2acc_f32_bf16", "", "", "v_add_nc_u32", "v_lshlrev_b32", "v_and_b32"};
-  if (op >= std::size(names) || names[op].empty()) return nullptr;
-  return table.find_name(names[op]);
+  if (row->flags & kLiteralK) half.literal = d.literal();
 }
 
 }  // namespace
@@ -177,19 +153,13 @@ void decode_vector(Decoding& d) {
 void decode_vopd(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
-  const OpcodeTable& table = OpcodeTable::get(d.target);
   const unsigned opx = field(w, 25, 22), opy = field(w, 21, 17);
-  const Row* x = vopd_row(table, opx);
-  const Row* y = vopd_row(table, opy);
-  d.inst().format = Format::vopd;
-  d.inst().row = x;
-  if (opx > 13 || !x) return d.unknown("vopd X opcode " + std::to_string(opx));
-  if (!y) return d.unknown("vopd Y opcode " + std::to_string(opy));
   const unsigned vdstx = field(w1, 31, 24);
-  const unsigned vdsty = field(w1, 23, 17) * 2 + (vdstx & 1 ? 0 : 1);
-  vopd_half(d, d.inst(), x, field(w, 8, 0), field(w, 16, 9), vdstx);
+  const unsigned vdsty = field(w1, 23, 17) * 2 + (vdstx & 1 ? 0 : 1);  // the parities differ
+  vopd_half(d, d.inst(), opx, field(w, 8, 0), field(w, 16, 9), vdstx);
   d.out.dual = std::make_unique<Inst>();
-  vopd_half(d, *d.out.dual, y, field(w1, 8, 0), field(w1, 16, 9), vdsty);
+  vopd_half(d, *d.out.dual, opy, field(w1, 8, 0), field(w1, 16, 9), vdsty);
+  d.inst().handler = &execute_vopd;
 }
 
 }  // namespace kerncap::vgpu::isa

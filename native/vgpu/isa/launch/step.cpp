@@ -1,33 +1,9 @@
 #include "vgpu/isa/launch/step.hpp"
 
-#include <array>
-#include <cstring>
-
 namespace kerncap::vgpu::isa {
 namespace {
 
 bool is_valu(Format f) { return f >= Format::vop1 && f <= Format::vinterp; }
-
-// VOPD: the halves read their sources before either writes. When Y reads what X writes, X's result is kept aside.
-void issue_dual(Wave& w, const Inst& x) {
-  const Inst& y = *x.dual;
-  bool overlap = false;
-  for (const Operand& o : y.src) overlap |= o.kind == OperandKind::vgpr && o.index == x.dst.index;
-  if (!overlap) {
-    x.handler(w, x);
-    y.handler(w, y);
-    return;
-  }
-  constexpr std::size_t bytes = kLanes * sizeof(std::uint32_t);
-  LaneBuffer before, result;
-  std::uint32_t* reg = w.vreg(x.dst.index);
-  std::memcpy(before.lane, reg, bytes);
-  x.handler(w, x);
-  std::memcpy(result.lane, reg, bytes);
-  std::memcpy(reg, before.lane, bytes);
-  y.handler(w, y);
-  std::memcpy(reg, result.lane, bytes);
-}
 
 // VGPR indexing of gfx9: m0[7:0] is added to the VGPR numbers that m0[15:12] selects (src0, src1, src2, dst).
 void issue_indexed(Wave& w, const Inst& inst) {
@@ -66,8 +42,7 @@ std::uint64_t run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
       break;
     }
     w.next_pc = w.pc + inst->size_bytes;
-    if (inst->dual) issue_dual(w, *inst);
-    else if (w.gpr_index_on && is_valu(inst->format)) [[unlikely]] issue_indexed(w, *inst);
+    if (w.gpr_index_on && is_valu(inst->format)) [[unlikely]] issue_indexed(w, *inst);
     else inst->handler(w, *inst);
     ++issued;
     if (w.state == Wave::State::stopped) [[unlikely]] break;  // pc stays at the instruction

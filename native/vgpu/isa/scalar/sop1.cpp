@@ -119,9 +119,9 @@ void set_gpr_idx_idx(Wave& w, const Inst& i) {
   w.s[kM0] = (w.s[kM0] & ~0xffu) | (read_scalar32(w, i.src[0]) & 0xff);
 }
 
-#define UNARY(D, A, EXPR) op1<D, A, [](A a, [[maybe_unused]] bool& scc) -> D { return EXPR; }>
+#define UNARY(D, A, EXPR) op1<D, A, ([](A a, [[maybe_unused]] bool& scc) -> D { return EXPR; })>
 #define UNARY_SCC(D, A, EXPR) \
-  op1<D, A, [](A a, bool& scc) -> D { const D r = EXPR; scc = r != 0; return r; }>
+  op1<D, A, ([](A a, bool& scc) -> D { const D r = EXPR; scc = r != 0; return r; })>
 #define ROW(NAME, OP9, OP11, DST, SRC, ...) \
   Row { NAME, nullptr, Format::sop1, OP9, OP11, kAllTargets, Type::DST, Type::SRC, Type::none, Type::none, __VA_ARGS__ }
 #define ROW2(NAME, NAME11, OP9, OP11, DST, SRC, ...) \

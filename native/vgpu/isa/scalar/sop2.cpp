@@ -84,14 +84,15 @@ u32 abs_difference(i32 a, i32 b, bool& scc) {
   return r;
 }
 
-#define LOGIC(T, EXPR) op2<T, T, T, [](T a, T b, bool& scc) -> T { const T r = EXPR; scc = r != 0; return r; }>
-#define SHIFT(T, EXPR) op2<T, T, u32, [](T a, u32 b, bool& scc) -> T { const T r = static_cast<T>(EXPR); scc = r != 0; return r; }>
-#define PLAIN(T, EXPR) op2<T, T, T, [](T a, T b, bool&) -> T { return static_cast<T>(EXPR); }>
+#define LOGIC(T, EXPR) op2<T, T, T, ([](T a, T b, bool& scc) -> T { const T r = EXPR; scc = r != 0; return r; })>
+#define SHIFT(T, EXPR) \
+  op2<T, T, u32, ([](T a, u32 b, bool& scc) -> T { const T r = static_cast<T>(EXPR); scc = r != 0; return r; })>
+#define PLAIN(T, EXPR) op2<T, T, T, ([](T a, T b, bool&) -> T { return static_cast<T>(EXPR); })>
 #define ROW(NAME, NAME11, OP9, OP11, DST, A, B, ...) \
   Row { NAME, NAME11, Format::sop2, OP9, OP11, kAllTargets, Type::DST, Type::A, Type::B, Type::none, __VA_ARGS__ }
 #define CMP(NAME, OP9, OP11, A, B, ...) \
   Row { NAME, nullptr, Format::sopc, OP9, OP11, kAllTargets, Type::none, Type::A, Type::B, Type::none, __VA_ARGS__ }
-#define COMPARE(T, EXPR) compare<T, T, [](T a, T b) -> bool { return EXPR; }>
+#define COMPARE(T, EXPR) compare<T, T, ([](T a, T b) -> bool { return EXPR; })>
 constexpr std::uint16_t no = kNoOpcode;
 
 void set_gpr_idx_on(Wave& w, const Inst& i) {
@@ -107,10 +108,10 @@ const Row rows[] = {
     ROW("s_addc_u32", nullptr, 0x04, 0x04, u32, u32, u32, op2<u32, u32, u32, addc_u32>),
     ROW("s_subb_u32", nullptr, 0x05, 0x05, u32, u32, u32, op2<u32, u32, u32, subb_u32>),
     // SCC of min and max: the first operand was chosen.
-    ROW("s_min_i32", nullptr, 0x06, 0x12, i32, i32, i32, op2<i32, i32, i32, [](i32 a, i32 b, bool& scc) { scc = a < b; return std::min(a, b); }>),
-    ROW("s_min_u32", nullptr, 0x07, 0x13, u32, u32, u32, op2<u32, u32, u32, [](u32 a, u32 b, bool& scc) { scc = a < b; return std::min(a, b); }>),
-    ROW("s_max_i32", nullptr, 0x08, 0x14, i32, i32, i32, op2<i32, i32, i32, [](i32 a, i32 b, bool& scc) { scc = a >= b; return std::max(a, b); }>),
-    ROW("s_max_u32", nullptr, 0x09, 0x15, u32, u32, u32, op2<u32, u32, u32, [](u32 a, u32 b, bool& scc) { scc = a >= b; return std::max(a, b); }>),
+    ROW("s_min_i32", nullptr, 0x06, 0x12, i32, i32, i32, op2<i32, i32, i32, ([](i32 a, i32 b, bool& scc) { scc = a < b; return std::min(a, b); })>),
+    ROW("s_min_u32", nullptr, 0x07, 0x13, u32, u32, u32, op2<u32, u32, u32, ([](u32 a, u32 b, bool& scc) { scc = a < b; return std::min(a, b); })>),
+    ROW("s_max_i32", nullptr, 0x08, 0x14, i32, i32, i32, op2<i32, i32, i32, ([](i32 a, i32 b, bool& scc) { scc = a >= b; return std::max(a, b); })>),
+    ROW("s_max_u32", nullptr, 0x09, 0x15, u32, u32, u32, op2<u32, u32, u32, ([](u32 a, u32 b, bool& scc) { scc = a >= b; return std::max(a, b); })>),
     ROW("s_cselect_b32", nullptr, 0x0a, 0x30, b32, b32, b32, op2<u32, u32, u32, select<u32>>),
     ROW("s_cselect_b64", nullptr, 0x0b, 0x31, b64, b64, b64, op2<u64, u64, u64, select<u64>>),
     ROW("s_and_b32", nullptr, 0x0c, 0x16, b32, b32, b32, LOGIC(u32, a & b)),
@@ -170,8 +171,8 @@ const Row rows[] = {
     CMP("s_cmp_le_u32", 0x0b, 0x0b, u32, u32, COMPARE(u32, a <= b)),
     CMP("s_bitcmp0_b32", 0x0c, 0x0c, b32, b32, COMPARE(u32, !(a >> (b & 31) & 1))),
     CMP("s_bitcmp1_b32", 0x0d, 0x0d, b32, b32, COMPARE(u32, a >> (b & 31) & 1)),
-    CMP("s_bitcmp0_b64", 0x0e, 0x0e, b64, b32, compare<u64, u32, [](u64 a, u32 b) -> bool { return !(a >> (b & 63) & 1); }>),
-    CMP("s_bitcmp1_b64", 0x0f, 0x0f, b64, b32, compare<u64, u32, [](u64 a, u32 b) -> bool { return a >> (b & 63) & 1; }>),
+    CMP("s_bitcmp0_b64", 0x0e, 0x0e, b64, b32, compare<u64, u32, ([](u64 a, u32 b) -> bool { return !(a >> (b & 63) & 1); })>),
+    CMP("s_bitcmp1_b64", 0x0f, 0x0f, b64, b32, compare<u64, u32, ([](u64 a, u32 b) -> bool { return a >> (b & 63) & 1; })>),
     CMP("s_setvskip", 0x10, no, b32, b32, nullptr),
     CMP("s_set_gpr_idx_on", 0x11, no, b32, simm, set_gpr_idx_on),
     CMP("s_cmp_eq_u64", 0x12, 0x10, u64, u64, COMPARE(u64, a == b)),
