@@ -193,3 +193,42 @@ class Verdict:
             "timing_ns": list(self.timing_ns),
             "duration_s": self.duration_s,
         }
+
+
+def parse_verdict(document: Mapping[str, Any]) -> Verdict:
+    """What `Verdict.to_json()` wrote, as it comes back from a container.
+
+    Raises: ReplayError `replay.bad-result` when the document is not one of ours.
+    """
+    try:
+        if document["schema"] != "kerncap.verdict/1":
+            raise KeyError(f"schema {document['schema']!r}")
+        return Verdict(
+            verdict=str(document["verdict"]),
+            passed=document["passed"] is True,
+            bundle=document["bundle"],
+            kernel=str(document["kernel"]),
+            device=str(document["device"]),
+            hsaco=document["hsaco"],
+            changed_bytes=int(document["changed_bytes"]),
+            written_bytes=None if document["written_bytes"] is None else int(document["written_bytes"]),
+            bytes_compared=int(document["bytes_compared"]),
+            judgements=tuple(Judgement(**judgement) for judgement in document["judgements"]),
+            not_judged=dict(document["not_judged"]),
+            mismatches=tuple(Mismatch(**mismatch) for mismatch in document["mismatches"]),
+            mismatch_bytes=int(document["mismatch_bytes"]),
+            iterations=int(document["iterations"]),
+            noise_bytes=int(document["noise_bytes"]),
+            timing_ns=tuple(int(t) for t in document["timing_ns"]),
+            duration_s=float(document["duration_s"]),
+            reasons=tuple(map(str, document["reasons"])),
+            tolerance=document["tolerance"],
+            captured_on=str(document["captured_on"]),
+            product=str(document["product"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReplayError(
+            f"the container reported a verdict that cannot be read: {error}",
+            code="replay.bad-result",
+            hint="are kerncap and the image of one version? kerncap doctor",
+        ) from error

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from containers import DevContainer
+
+from tests.containers import DevContainer
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("trixie", "sid")

@@ -31,6 +31,8 @@ COMMANDS: tuple[str, ...] = (
     "replay",
     "validate",
     "recompile",
+    "run",
+    "doctor",
     "image",
 )
 

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from containers import DevContainer
+
+from tests.containers import DevContainer
 
 NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
 
