@@ -48,7 +48,7 @@ def run(
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} 1")
     chosen = workflow.RunOptions(
-        image=image or workflow.default_image(),
+        image=image,
         device=device,
         hsaco=hsaco,
         recompile=recompile,

@@ -1,7 +1,7 @@
-"""Replays and recompiles bundles in a container of a runtime image, without network.
+"""Judges a bundle in a container of a runtime image, without network.
 
 In: a bundle, a reproducer or a registry reference; options. Out: the verdict that the container reported, or its error.
-Called by `kerncap run` and `kerncap recompile`. A reference is pulled on this host first: only files go in.
+Called by `kerncap run`. A reference is pulled on this host first: only files go in.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, refuse_existing
-from kerncap.errors import HostError
+from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source
 from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
+from kerncap.workflows.recompile import recompile_in_sandbox
 
 _DISPATCH_TIMEOUT_S = 60.0
 # What the engine's own host keeps for itself.
@@ -40,7 +40,7 @@ def default_memory_bytes() -> int:
 class RunOptions:
     """How to run; `timeout_s` is for a container as a whole, `say` gets the equivalent `docker run` lines."""
 
-    image: str = field(default_factory=default_image)
+    image: str | None = None
     device: str = "auto"
     hsaco: Path | None = None
     recompile: bool = False
@@ -64,8 +64,7 @@ def run(source: str, options: RunOptions) -> Verdict:
         hsaco = options.hsaco
         if options.recompile:
             hsaco = scratch / "recompiled.hsaco"
-            code, _ = _recompile(location, options)
-            hsaco.write_bytes(code)
+            recompile_in_sandbox(str(location), hsaco, image=options.image, timeout_s=options.timeout_s)
             hsaco.chmod(0o644)
         job = _job(
             "validate",
@@ -81,34 +80,10 @@ def run(source: str, options: RunOptions) -> Verdict:
         return parse_verdict(_document(_run(job, options), "validate"))
 
 
-def recompile_in_sandbox(source: str, output: Path, options: RunOptions) -> dict[str, Any]:
-    """Compile a bundle's source in a container, write the code object to `output`; the `kerncap.recompiled/1` document.
-
-    Raises: CompileError, BundleError, UsageError `usage.output-exists`, HostError for the engine.
-    """
-    refuse_existing(output)
-    with tempfile.TemporaryDirectory(prefix="kerncap-run-") as scratch:
-        code, document = _recompile(_local(parse_source(source), Path(scratch)), options)
-    partial = output.with_name(output.name + ".partial")
-    partial.write_bytes(code)
-    os.replace(partial, output)
-    return {**document, "output": str(output)}
-
-
-def _recompile(location: Location, options: RunOptions) -> tuple[bytes, dict[str, Any]]:
-    # `--trust`: the container is the sandbox.
-    job = _job("recompile", location, options, arguments=("--trust",), device=None, collect="-o")
-    outcome = _run(job, options)
-    document = _document(outcome, "recompile")
-    if outcome.file is None:
-        raise HostError("the container made no code object and reported no error", code="host.container")
-    return outcome.file, document
-
-
 def _job(command: str, location: Location, options: RunOptions, **more: Any) -> containers.Job:
     assert not isinstance(location, RegistryLocation)
     return containers.Job(
-        image=options.image,
+        image=options.image or default_image(),
         command=command,
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,
