@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests.containers import DevContainer
+from containers import DevContainer
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("trixie", "sid")

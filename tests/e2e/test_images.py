@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from tests.containers import DevContainer
+from containers import DevContainer
 
 NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
 
