@@ -24,10 +24,10 @@ RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 class Patience:
     """How long to wait and how often to try again, in seconds."""
 
-    connect_s: float = 5.0
+    connect_s: float = 4.0
     read_s: float = 60.0
     attempts: int = 5
-    connect_attempts: int = 3
+    connect_attempts: int = 2
     backoff_s: float = 0.5
 
 
