@@ -1,1 +1,0 @@
-"""Runs an application under the tool library, reads what it wrote, and seals it."""

@@ -1,1 +1,0 @@
-"""What crosses stages: extract, replay and validate, recompile, run."""

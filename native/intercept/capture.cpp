@@ -1,0 +1,320 @@
+#include "intercept/capture.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "bundle/chunk_writer.hpp"
+#include "intercept/guard.hpp"
+#include "intercept/hsa_api.hpp"
+#include "intercept/reports.hpp"
+#include "intercept/tool.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto hold_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
+constexpr auto copy_delay_limit = std::chrono::seconds(30);  // that a copy of the application is delayed at most
+constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
+constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
+
+hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
+  if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
+    static_cast<Capture*>(data)->memory_fault(event->memory_fault.virtual_address);
+  }
+  return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
+}
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Clock::duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// The application's handlers must not run on the worker.
+std::thread start_quietly(auto body) {
+  sigset_t all;
+  sigset_t old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  std::thread thread(body);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  return thread;
+}
+
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal) {
+  hsa_amd_profiling_dispatch_time_t time{};
+  std::uint64_t frequency = 0;
+  if (hsa().amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal.handle(), &time) != HSA_STATUS_SUCCESS) return std::nullopt;
+  if (hsa().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency) != HSA_STATUS_SUCCESS) return std::nullopt;
+  if (time.start == 0 || time.end <= time.start || frequency == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<double>(time.end - time.start) * 1e9 / static_cast<double>(frequency));
+}
+
+void remove_quietly(const fs::path& path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+// Buffered output of the application is written before its process is ended; a stream that another thread has locked is given up.
+void end_process(int status) {
+  start_quietly([] { std::fflush(nullptr); }).detach();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::_exit(status);
+}
+
+}  // namespace
+
+Capture::Capture(Tool& tool) : tool_(tool) {}
+
+void Capture::prepare() {
+  const std::scoped_lock lock(mutex_);
+  if (gates_ || !tool_.control.kernel) return;
+  gates_ = std::make_unique<Gates>();
+  tool_.topology();
+  check(hsa().amd.hsa_amd_register_system_event_handler_fn(on_system_event, this), "hsa_amd_register_system_event_handler");
+}
+
+bool Capture::wants(const Packet& packet) noexcept {
+  if (phase_.load(std::memory_order_relaxed) != Phase::Armed) return false;
+  const auto dispatch = as_dispatch(packet);
+  const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
+  const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
+  if (!tool_.control.launch.accepts(grid, workgroup)) return false;
+  return matches_.fetch_add(1, std::memory_order_relaxed) == tool_.control.dispatch;
+}
+
+bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
+                    hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  try {
+    if (!take_claim(tool_.control.work_dir)) {
+      log::info("another process captures; this one goes on without");
+      phase_ = Phase::Over;
+      stepped_aside = true;
+      return false;
+    }
+    if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
+    job_ = Job{&queue, &kernel, packet, queue_index};
+    set_phase(Phase::Waiting);
+    start_quietly([this] { run(); }).detach();
+  } catch (const Error& error) {
+    end(error);
+    return false;
+  } catch (const std::exception& error) {
+    end(Error("capture.internal", error.what()));
+    return false;
+  }
+  // Time stamps for the dispatch; the application's wish is restored afterwards.
+  hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 1);
+  const std::array<Packet, 4> packets = {
+      barrier(hsa_signal_t{0}, gates_->before.handle()), barrier(gates_->open_target.handle(), hsa_signal_t{0}),
+      fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), hsa_signal_t{0})};
+  writer(packets.data(), packets.size());
+  return true;
+}
+
+void Capture::set_phase(Phase phase) {
+  {
+    const std::scoped_lock lock(mutex_);
+    phase_ = phase;
+  }
+  phase_changed_.notify_all();
+}
+
+bool Capture::disturbed() const { return faulted_.load() || queue_status_.load() != HSA_STATUS_SUCCESS; }
+
+void Capture::require_undisturbed() const {
+  if (faulted_) throw Error("capture.fault", "a memory fault of the application interrupted the capture");
+  if (queue_status_ != HSA_STATUS_SUCCESS) {
+    throw Error("capture.queue-error", "a queue of the application stopped during the capture: " +
+                                           status_text(static_cast<hsa_status_t>(queue_status_.load())));
+  }
+}
+
+void Capture::run() noexcept {
+  const Inside inside;
+  std::optional<Error> failure;
+  try {
+    take();
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception& error) {
+    failure = Error("capture.internal", error.what());
+  }
+  gates_->open_target.set(0);
+  gates_->open_rest.set(0);
+  cut_.release();
+  if (failure) remove_quietly(tool_.control.work_dir / "capture.partial");
+  end(failure);
+  forward_completion();
+}
+
+void Capture::take() {
+  const auto deadline = Clock::now() + to_duration(tool_.control.timeout_s);
+  const auto stop = [this] { return disturbed(); };
+  const auto waited = wait_done(gates_->before, deadline, stop);
+  require_undisturbed();
+  if (waited == Waited::TimedOut) {
+    throw Error("capture.timeout", "the packets before the dispatch did not end in time", "raise the timeout");
+  }
+
+  const auto started = Clock::now();
+  CaptureFacts facts;
+  facts.packet = job_.packet;
+  facts.match_index = tool_.control.dispatch;
+  facts.queue_index = job_.queue_index;
+  facts.kernel = job_.kernel;
+  const auto code = tool_.kernels.code_of(*job_.kernel);
+  if (!code) {
+    throw Error("capture.code-object", "the code object of " + job_.kernel->demangled + " was loaded where the tool could not see it");
+  }
+  facts.code = *code;
+  const auto object = parse_code_object(*code->bytes);
+  facts.isa = object.isa;
+  if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
+
+  set_phase(Phase::Snapshot);
+  MemoryMap::Hold hold(tool_.memory);
+  cut_.hold(tool_.queues, *job_.queue, hold_limit);
+  cut_.drain_copies(tool_.topology(), hold_limit);
+
+  const auto partial = tool_.control.work_dir / "capture.partial";
+  remove_quietly(partial);  // of a process that was killed
+  fs::create_directories(partial / "blobs/sha256");
+  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *code->bytes);
+  auto regions = tool_.memory.closure(job_.kernel->agent);
+  add_variables(regions, module_variables(*job_.kernel));
+  mark_kernarg(regions, reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address));
+  Snapshot snapshot(partial, tool_.control, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
+    require_undisturbed();
+    if (hold.broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
+    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", "raise the timeout");
+  });
+  const auto size = kernarg_size(facts);
+  const auto kernarg = snapshot.read(reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address), size);
+  if (size > 0 && !kernarg) throw Error("capture.kernarg", "the kernarg segment could not be read");
+  if (kernarg) facts.kernarg = *kernarg;
+  snapshot.take_pre();
+  const auto after_pre = Clock::now();
+
+  set_phase(Phase::Running);
+  gates_->open_target.set(0);
+  await_target(facts, deadline);
+  set_phase(Phase::Snapshot);
+  const auto before_post = Clock::now();
+  if (facts.outcome == "completed") {
+    snapshot.take_post();
+    facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
+    // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
+    forward_completion();
+    gates_->open_rest.set(0);
+    cut_.release();
+  }
+  facts.unreadable = snapshot.unreadable();
+  const Index index = snapshot.finish();
+  facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
+  facts.raw_bytes = snapshot.raw_bytes();
+  facts.stored_bytes = snapshot.stored_bytes();
+  seal(facts, index);
+}
+
+void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
+  const auto stop = [this] { return disturbed(); };
+  auto waited = wait_done(gates_->after, std::min(deadline, Clock::now() + others_limit), stop);
+  if (waited == Waited::TimedOut) {
+    // It may be waiting for work that is being held.
+    cut_.release();
+    cut_.reasons.push_back("other queues were let go while the dispatch ran, which took longer than 10 s");
+    waited = wait_done(gates_->after, deadline, stop);
+  }
+  if (waited == Waited::Stopped && faulted_) {
+    facts.outcome = "fault";
+    facts.fault_va = fault_va_.load();
+    return;
+  }
+  if (waited == Waited::Stopped) require_undisturbed();
+  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", "raise the timeout");
+}
+
+void Capture::seal(CaptureFacts& facts, const Index& index) {
+  facts.reasons = cut_.reasons;
+  if (copy_slipped_) facts.reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
+  if (tool_.bookkeeping_failed) facts.reasons.emplace_back("an allocation or a queue could not be followed");
+  const auto& work_dir = tool_.control.work_dir;
+  const auto partial = work_dir / "capture.partial";
+  write_json_atomic(partial / "index.json", to_json(index));
+  write_json_atomic(partial / "capture.json", capture_document(facts, index, tool_.topology()));
+  for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial / directory);
+  std::error_code error;
+  if (fs::exists(work_dir / "capture")) throw Error("capture.exists", "the work directory already holds a capture");
+  fs::rename(partial, work_dir / "capture", error);
+  if (error) throw system_error("cannot rename the capture", error.value());
+  sync_directory(work_dir);
+}
+
+void Capture::forward_completion() noexcept {
+  if (completed_.exchange(true)) return;
+  // Unbounded on purpose: whenever the dispatch ends, the application must learn of it. A queue that stopped never ends it.
+  const auto stop = [this] { return disturbed(); };
+  while (true) {
+    const auto waited = wait_done(gates_->after, Clock::now() + std::chrono::hours(1), stop);
+    if (waited == Waited::Stopped) return;
+    if (waited == Waited::Done) break;
+  }
+  if (!job_.queue->profiled && job_.queue->alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(job_.queue->queue, 0);
+  complete_for_application(as_dispatch(job_.packet).completion_signal, gates_->after);
+}
+
+void Capture::end(const std::optional<Error>& failure) noexcept {
+  stepped_aside = true;
+  if (failure) {
+    log::error(failure->what());
+    write_error(tool_.control.work_dir, *failure);
+  }
+  tool_.report_seen();
+  set_phase(Phase::Over);
+  if (!failure && tool_.control.stop_after) end_process(0);
+}
+
+void Capture::queue_failed(const QueueState&, hsa_status_t status) noexcept {
+  queue_status_ = status;
+  const auto phase = phase_.load();
+  if (phase == Phase::Armed || phase == Phase::Over) return;
+  std::unique_lock lock(mutex_);
+  phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });
+}
+
+void Capture::memory_fault(std::uint64_t va) noexcept {
+  fault_va_ = va;
+  faulted_ = true;
+  const auto phase = phase_.load();
+  if (phase == Phase::Armed || phase == Phase::Over) return;
+  // The runtime ends the process when this returns: what is there is sealed first.
+  std::unique_lock lock(mutex_);
+  phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });
+}
+
+void Capture::delay_copy() noexcept {
+  const auto busy = [this] { return phase_ == Phase::Snapshot || phase_ == Phase::Running; };
+  if (!busy()) return;
+  std::unique_lock lock(mutex_);
+  if (!phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !busy(); })) copy_slipped_ = true;
+}
+
+void Capture::finish_before_exit() noexcept {
+  const auto under_way = [this] { return phase_ != Phase::Armed && phase_ != Phase::Over; };
+  if (!under_way()) return;
+  std::unique_lock lock(mutex_);
+  phase_changed_.wait_for(lock, to_duration(tool_.control.timeout_s), [&] { return !under_way(); });
+}
+
+}  // namespace kerncap::intercept

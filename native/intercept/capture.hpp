@@ -1,0 +1,95 @@
+// The capture of one dispatch. In: the target's packet, met in a packet callback. Out: capture/ in the work directory, or an
+// error there. begin() puts barriers around the target and returns at once; one worker thread does everything else:
+//
+//   queue:   ... barrier(signals `before`) | barrier(waits `open_target`) | target(signals `after`) | barrier(waits `open_rest`) ...
+//   worker:  wait before, hold other queues, pre-state, open target, wait after, post-state, complete the application's signal,
+//            open rest, seal
+//
+// Whatever fails, the gates are opened and the application goes on. Called by hooks_queue.cpp and entry.cpp.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_api_trace.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/error.hpp"
+#include "intercept/cut.hpp"
+#include "intercept/kernels.hpp"
+#include "intercept/manifest.hpp"
+#include "intercept/packets.hpp"
+#include "intercept/queues.hpp"
+#include "intercept/signals.hpp"
+
+namespace kerncap::intercept {
+
+class Tool;
+
+class Capture {
+ public:
+  explicit Capture(Tool& tool);
+
+  // What begin() needs and must not create under a queue's lock. Called when a queue is created.
+  void prepare();
+
+  // True for the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for.
+  bool wants(const Packet& packet) noexcept;
+
+  // Writes the target between its barriers and starts the worker. False: not captured, the packet is the caller's.
+  bool begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
+             hsa_amd_queue_intercept_packet_writer writer) noexcept;
+
+  void queue_failed(const QueueState& queue, hsa_status_t status) noexcept;
+  void memory_fault(std::uint64_t va) noexcept;
+  // Called by a copy that the application starts: waits (bounded) while a snapshot is taken.
+  void delay_copy() noexcept;
+  // Waits for a capture that is under way.
+  void finish_before_exit() noexcept;
+
+ private:
+  enum class Phase { Armed, Waiting, Snapshot, Running, Over };
+  struct Gates {
+    Signal before{1};
+    Signal open_target{1};
+    Signal after{1};
+    Signal open_rest{1};
+  };
+  struct Job {
+    QueueState* queue = nullptr;
+    const KernelEntry* kernel = nullptr;
+    Packet packet{};
+    std::uint64_t queue_index = 0;
+  };
+
+  void run() noexcept;
+  void take();
+  void seal(CaptureFacts& facts, const Index& index);
+  void await_target(CaptureFacts& facts, Clock::time_point deadline);
+  void forward_completion() noexcept;
+  void end(const std::optional<Error>& failure) noexcept;
+  void set_phase(Phase phase);
+  bool disturbed() const;
+  void require_undisturbed() const;
+
+  Tool& tool_;
+  std::atomic<Phase> phase_{Phase::Armed};
+  std::atomic<std::uint64_t> matches_{0};
+  std::unique_ptr<Gates> gates_;
+  Job job_;
+  Cut cut_;
+  std::atomic<int> queue_status_{HSA_STATUS_SUCCESS};
+  std::atomic<std::uint64_t> fault_va_{0};
+  std::atomic<bool> faulted_{false};
+  std::atomic<bool> copy_slipped_{false};
+  std::atomic<bool> completed_{false};
+  std::mutex mutex_;
+  std::condition_variable phase_changed_;
+};
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,63 @@
+#include "intercept/control.hpp"
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+constexpr const char* error_code = "capture.control";
+constexpr unsigned max_threads = 64;
+
+std::optional<Dim3> dimensions(const Fields& fields, const char* name) {
+  if (fields.is_null(name)) return std::nullopt;
+  const Json& list = fields.array(name, 3);
+  if (list.size() != 3) fields.fail(name, "three numbers");
+  Dim3 value{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!list[i].is_number_unsigned()) fields.fail(name, "three numbers");
+    value[i] = list[i].get<std::uint32_t>();
+  }
+  return value;
+}
+
+}  // namespace
+
+Control read_control(const std::filesystem::path& path) {
+  const Json document = read_json_file(path, error_code, 1u << 20);
+  require_schema(document, "kerncap.capture-control/1", error_code);
+  const Fields fields(document, "", error_code);
+  Control control;
+  control.work_dir = fields.string("work_dir");
+  control.kernel = fields.string_or_null("kernel");
+  if (fields.has("match")) control.match = parse_match_mode(fields.string("match"));
+  if (fields.has("dispatch")) control.dispatch = fields.u64("dispatch");
+  control.launch = {dimensions(fields, "grid"), dimensions(fields, "workgroup")};
+  if (fields.has("after")) {
+    const auto& after = fields.string("after");
+    if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");
+    control.stop_after = after == "stop";
+  }
+  if (fields.has("timeout_s")) control.timeout_s = fields.number("timeout_s");
+  if (fields.has("threads")) control.threads = fields.u32("threads", max_threads);
+  if (fields.has("zstd_level")) {
+    const Json& level = document.at("zstd_level");
+    if (!level.is_number_integer() || level < -7 || level > 19) fields.fail("zstd_level", "an integer from -7 to 19");
+    control.zstd_level = level.get<int>();
+  }
+  if (control.timeout_s <= 0) fields.fail("timeout_s", "a positive number");
+  if (control.threads == 0) fields.fail("threads", "a positive number");
+  if (!control.work_dir.is_absolute()) fields.fail("work_dir", "an absolute path");
+  return control;
+}
+
+std::optional<std::filesystem::path> work_dir_of(const std::filesystem::path& path) noexcept {
+  try {
+    std::filesystem::path dir = read_json_file(path, error_code, 1u << 20).at("work_dir").get<std::string>();
+    if (dir.is_absolute()) return dir;
+  } catch (...) {  // unreadable: there is no place to write to
+  }
+  return std::nullopt;
+}
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,31 @@
+// What the tool was asked to do. In: the control file (docs/interfaces.md, "Tool library"). Out: typed values.
+// Called once by entry.cpp.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "intercept/selection.hpp"
+
+namespace kerncap::intercept {
+
+struct Control {
+  std::filesystem::path work_dir;
+  std::optional<std::string> kernel;
+  MatchMode match = MatchMode::Auto;
+  std::uint64_t dispatch = 0;
+  LaunchFilter launch;
+  bool stop_after = false;
+  double timeout_s = 300;
+  unsigned threads = 2;
+  int zstd_level = 1;
+};
+
+// Throws Error("capture.control").
+Control read_control(const std::filesystem::path& path);
+
+// `work_dir` alone, as far as it can be read: where an error about the rest of the file is written.
+std::optional<std::filesystem::path> work_dir_of(const std::filesystem::path& path) noexcept;
+
+}  // namespace kerncap::intercept

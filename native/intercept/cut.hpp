@@ -1,0 +1,31 @@
+// A consistent cut: while a snapshot is taken, the other queues of the process have ended what they had and start nothing, and
+// copies wait. Everything here is bounded; what could not be held is named.
+// In: queues. Out: reasons why the cut is not consistent (none: it is). Called by capture.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "intercept/memory.hpp"
+#include "intercept/queues.hpp"
+#include "intercept/signals.hpp"
+
+namespace kerncap::intercept {
+
+class Cut {
+ public:
+  // Puts two barriers into every other queue: one that says when everything before it is done, one that waits for release().
+  void hold(QueueRegistry& queues, const QueueState& target, Clock::duration limit);
+  // Waits for copies that the runtime has queued before: a copy on the same engine ends after them.
+  void drain_copies(const Topology& topology, Clock::duration limit);
+  void release() noexcept;
+  bool holding() const { return gate_ != nullptr && gate_->value() > 0; }
+  std::vector<std::string> reasons;
+
+ private:
+  std::unique_ptr<Signal> gate_;
+  std::vector<std::unique_ptr<Signal>> drained_;
+};
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,103 @@
+// How the library gets in. In: the runtime's HsaApiTable, through HSA_TOOLS_LIB (OnLoad) or rocprofiler-register
+// (rocprofiler_configure, library preloaded). Out: hooks in that table. Nothing here throws, and whatever fails, the
+// application runs on as if the library were not there.
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cstdlib>
+#include <exception>
+
+#include "base/log.hpp"
+#include "intercept/guard.hpp"
+#include "intercept/hooks.hpp"
+#include "intercept/hsa_api.hpp"
+#include "intercept/reports.hpp"
+#include "intercept/tool.hpp"
+
+#define KERNCAP_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace kerncap::intercept {
+namespace {
+
+constexpr const char* control_variable = "KERNCAP_CAPTURE_CONTROL";
+
+void forked_child() {
+  // The child has no GPU state and one thread: it must find no lock taken and write nothing.
+  stepped_aside.store(true, std::memory_order_relaxed);
+}
+
+void exit_handler() {
+  if (Tool* const loaded = tool_if_loaded()) loaded->at_exit();
+}
+
+void report(const char* control_path, const Error& error) noexcept {
+  log::error(error.what());
+  if (const auto work_dir = work_dir_of(control_path)) write_error(*work_dir, error);
+}
+
+void start(HsaApiTable& table, const char* control_path) {
+  create_tool(read_control(control_path));
+  save_originals(table);
+  install_memory_hooks(table);
+  install_code_hooks(table);
+  install_queue_hooks(table);
+  install_copy_hooks(table);
+  pthread_atfork(nullptr, nullptr, forked_child);
+  // HIP 5.7.1 never calls hsa_shut_down, so OnUnload cannot be relied on.
+  std::atexit(exit_handler);
+}
+
+bool attach(HsaApiTable* table) noexcept {
+  const char* const control_path = std::getenv(control_variable);
+  if (table == nullptr || control_path == nullptr || tool_if_loaded() != nullptr) return true;
+  try {
+    start(*table, control_path);
+  } catch (const Error& error) {
+    report(control_path, error);
+  } catch (const std::exception& error) {
+    report(control_path, Error("internal.exception", error.what()));
+  }
+  return true;
+}
+
+// rocprofiler-sdk's ABI, of which no package exists where this is built.
+// Source: rocprofiler-sdk, registration.h and intercept_table.h.
+using InterceptCallback = void (*)(int type, std::uint64_t version, std::uint64_t instance, void** tables, std::uint64_t count,
+                                   void* data);
+using RegisterIntercept = int (*)(InterceptCallback callback, int libraries, void* data);
+constexpr int rocprofiler_hsa_table = 1 << 0;
+
+struct ConfigureResult {
+  std::size_t size;
+  int (*initialize)(void (*finalize)(void*), void* data);
+  void (*finalize)(void* data);
+  void* data;
+};
+
+void on_table(int type, std::uint64_t, std::uint64_t, void** tables, std::uint64_t count, void*) {
+  if (type == rocprofiler_hsa_table && count > 0) attach(static_cast<HsaApiTable*>(tables[0]));
+}
+
+}  // namespace
+}  // namespace kerncap::intercept
+
+// Tools are loaded in ascending order of priority; entries from HSA_TOOLS_LIB come first anyway.
+KERNCAP_EXPORT const std::uint32_t HSA_AMD_TOOL_PRIORITY = 50;
+
+KERNCAP_EXPORT bool OnLoad(HsaApiTable* table, std::uint64_t, std::uint64_t, const char* const*) {
+  return kerncap::intercept::attach(table);
+}
+
+KERNCAP_EXPORT void OnUnload() { kerncap::intercept::exit_handler(); }
+
+KERNCAP_EXPORT void* rocprofiler_configure(std::uint32_t, const char*, std::uint32_t, void*) {
+  using namespace kerncap::intercept;
+  // Looked up at run time: the library loads where rocprofiler-sdk is absent.
+  const auto enroll = reinterpret_cast<RegisterIntercept>(dlsym(RTLD_DEFAULT, "rocprofiler_at_intercept_table_registration"));
+  if (enroll == nullptr || enroll(on_table, rocprofiler_hsa_table, nullptr) != 0) {
+    kerncap::log::error("rocprofiler-sdk does not offer its intercept tables: nothing can be captured in this process");
+    return nullptr;
+  }
+  static ConfigureResult result{sizeof(ConfigureResult), nullptr, nullptr, nullptr};
+  return &result;
+}

@@ -1,0 +1,126 @@
+// What memory the application has. In: every allocation, mapping, registration and release, as they happen. Out: the regions
+// that a dispatch on a given agent can reach. Called by hooks_memory.cpp (writes) and snapshot code (reads).
+//
+// One lock covers a release and its bookkeeping, so that an address that is handed out again at once is never lost. While a
+// snapshot holds the map, releases wait (bounded): memory that is being read must stay.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bundle/index.hpp"
+
+namespace kerncap::intercept {
+
+struct Allocation {
+  std::uint64_t va = 0;  // where the device has it
+  std::uint64_t size = 0;
+  std::uint64_t host_ptr = 0;  // where the host has it; 0 when only the runtime can read it
+  RegionKind kind = RegionKind::pool;
+  Segment segment = Segment::device;
+  std::vector<std::string> flags;
+  hsa_agent_t owner{};
+  std::set<std::uint64_t> access;  // agents that were given access beside the owner
+  bool open_to_all = false;
+  std::string symbol;                // of a variable
+  std::uint64_t physical = 0;        // vmem: handle of the physical allocation
+  std::uint64_t physical_offset = 0;
+
+  std::uint64_t end() const { return va + size; }
+  bool reachable_from(hsa_agent_t agent) const {
+    return open_to_all || owner.handle == agent.handle || access.contains(agent.handle);
+  }
+};
+
+struct PoolInfo {
+  hsa_agent_t owner{};
+  Segment segment = Segment::device;
+  std::vector<std::string> flags;
+  bool is_pool = false;  // and not a region of the older interface
+  std::uint64_t size = 0;
+};
+
+// All agents of the process in the runtime's order, and the owner of every pool and region.
+class Topology {
+ public:
+  void load();
+  const PoolInfo* pool(std::uint64_t handle) const;
+  const std::vector<hsa_agent_t>& gpus() const { return gpus_; }
+  hsa_agent_t first_cpu() const { return cpus_.empty() ? hsa_agent_t{0} : cpus_.front(); }
+  bool is_cpu(hsa_agent_t agent) const;
+  // Host pool from which pinned buffers can be allocated. Throws Error("capture.hsa") when there is none.
+  hsa_amd_memory_pool_t staging_pool() const;
+  hsa_amd_memory_pool_t device_pool(hsa_agent_t gpu) const;
+  // Largest global pool of an agent, which is its device memory.
+  std::uint64_t memory_bytes(hsa_agent_t agent) const;
+  // Ordinal among the GPUs; 0 for anything else.
+  std::uint32_t gpu_ordinal(hsa_agent_t agent) const;
+
+ private:
+  void add_agent(hsa_agent_t agent);
+  std::vector<hsa_agent_t> cpus_;
+  std::vector<hsa_agent_t> gpus_;
+  std::map<std::uint64_t, PoolInfo> pools_;
+};
+
+class MemoryMap {
+ public:
+  using Clock = std::chrono::steady_clock;
+  class Hold;
+
+  // The lock that a release holds over its call and its bookkeeping. Waits while a snapshot holds the map; after `hold_limit`
+  // it goes on all the same and the snapshot learns of it.
+  std::unique_lock<std::mutex> lock_for_release();
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+
+  // The rest needs the lock.
+  void add(Allocation allocation);
+  void remove(std::uint64_t va);
+  void remove_locked_host(std::uint64_t host_ptr);
+  void remove_range(std::uint64_t va, std::uint64_t size);
+  void allow_access(std::uint64_t ptr, const hsa_agent_t* agents, std::uint32_t count);
+  void set_vmem_access(std::uint64_t va, std::uint64_t size, const std::set<std::uint64_t>& agents, bool host);
+  void physical_created(std::uint64_t handle, PoolInfo info) { physical_[handle] = std::move(info); }
+  void physical_released(std::uint64_t handle) { physical_.erase(handle); }
+  const PoolInfo* physical(std::uint64_t handle) const;
+
+  // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock).
+  std::vector<Allocation> closure(hsa_agent_t agent);
+
+  void set_hold_limit(Clock::duration limit) { hold_limit_ = limit; }
+
+ private:
+  friend class Hold;
+  std::mutex mutex_;
+  std::condition_variable released_;
+  bool held_ = false;
+  bool broken_ = false;
+  Clock::duration hold_limit_ = std::chrono::seconds(30);
+  std::map<std::uint64_t, Allocation> allocations_;
+  std::map<std::uint64_t, PoolInfo> physical_;
+};
+
+// While it lives, releases wait.
+class MemoryMap::Hold {
+ public:
+  explicit Hold(MemoryMap& map);
+  ~Hold();
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  // True once a release could not wait any longer: the snapshot cannot be trusted.
+  bool broken() const;
+
+ private:
+  MemoryMap& map_;
+};
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,60 @@
+#include "intercept/reports.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+std::filesystem::path own_file(const std::filesystem::path& work_dir, const char* stem) {
+  return work_dir / (std::string(stem) + "-" + std::to_string(getpid()) + ".json");
+}
+
+}  // namespace
+
+void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, std::uint64_t queues,
+                std::uint64_t dispatches) {
+  Json list = Json::array();
+  kernels.for_each([&](const KernelEntry& kernel) {
+    list.push_back({{"name", kernel.name},
+                    {"demangled", kernel.demangled},
+                    {"dispatches", kernel.dispatches.load(std::memory_order_relaxed)},
+                    {"matched", kernel.matched}});
+  });
+  write_json_atomic(own_file(work_dir, "seen"), {{"schema", "kerncap.seen/1"},
+                                                  {"pid", getpid()},
+                                                  {"queues", queues},
+                                                  {"dispatches", dispatches},
+                                                  {"kernels", std::move(list)}});
+}
+
+void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept {
+  try {
+    Json document = {{"schema", "kerncap.error/1"}, {"code", error.code()}, {"message", error.what()}, {"hint", nullptr}};
+    if (error.hint()) document["hint"] = *error.hint();
+    write_json_atomic(own_file(work_dir, "error"), document);
+  } catch (const std::exception& failure) {
+    log::error(std::string("cannot report ") + error.what() + ": " + failure.what());
+  }
+}
+
+bool take_claim(const std::filesystem::path& work_dir) {
+  const auto path = work_dir / "claim";
+  const UniqueFd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+  if (!fd) {
+    if (errno == EEXIST) return false;
+    throw system_error("cannot create " + path.string(), errno);
+  }
+  const auto text = std::to_string(getpid()) + "\n";
+  write_all(fd.get(), std::as_bytes(std::span(text)), path);
+  return true;
+}
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,22 @@
+// What the tool says to Python: files in the work directory. In: registries and errors. Out: seen-<pid>.json, error-<pid>.json,
+// claim. Called by tool.cpp and capture.cpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "intercept/kernels.hpp"
+
+namespace kerncap::intercept {
+
+// Every kernel that was dispatched or could have been, with counts: the list that near names are looked for in.
+void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, std::uint64_t queues,
+                std::uint64_t dispatches);
+
+void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept;
+
+// True for exactly one process of all that share the work directory.
+bool take_claim(const std::filesystem::path& work_dir);
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,167 @@
+#include "intercept/snapshot.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+constexpr std::size_t copies_in_flight = 2;
+
+ChunkWriterOptions writer_options(const Control& control) {
+  ChunkWriterOptions options;
+  options.zstd_level = control.zstd_level;
+  options.threads = control.threads;
+  return options;
+}
+
+Region describe(const Allocation& allocation, std::uint32_t agent) {
+  Region region;
+  region.va = allocation.va;
+  region.size = allocation.size;
+  region.kind = allocation.kind;
+  region.segment = allocation.segment;
+  region.flags = allocation.flags;
+  if (!allocation.symbol.empty()) region.symbol = allocation.symbol;
+  region.agent = agent;
+  return region;
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const std::filesystem::path& directory, const Control& control, const Topology& topology, hsa_agent_t agent,
+                   std::vector<Allocation> regions, std::function<void()> poll)
+    : topology_(topology),
+      agent_(agent),
+      poll_(std::move(poll)),
+      staging_(topology, ChunkWriterOptions{}.chunk_bytes, control.threads * 2 + copies_in_flight),
+      writer_(directory / "blobs/sha256", writer_options(control)) {
+  for (auto& region : regions) entries_.push_back(Entry{std::move(region), {}, {}, false, false});
+}
+
+hsa_agent_t Snapshot::reader_for(const Allocation& region) const {
+  const auto& gpus = topology_.gpus();
+  const bool owned = std::any_of(gpus.begin(), gpus.end(), [&](hsa_agent_t gpu) { return gpu.handle == region.owner.handle; });
+  return owned ? region.owner : agent_;
+}
+
+void Snapshot::complete(Pending pending, bool post) {
+  Entry& entry = *pending.entry;
+  std::string failure;
+  const auto bytes = pending.buffer->finish(failure);
+  if (!failure.empty() && !entry.failed) {
+    entry.failed = true;
+    unreadable_.push_back({entry.region.va, entry.region.size, failure});
+  }
+  if (entry.failed) return;
+  if (!entry.begun) writer_.begin_region(entry.region.size);
+  entry.begun = true;
+  const auto index = static_cast<std::size_t>(pending.at / staging_.buffer_bytes());
+  if (post) {
+    auto ticket = writer_.submit(pending.at, bytes, entry.pre[index].raw_digest());
+    entry.post.emplace_back(pending.at, ticket);
+    pending.buffer->ticket = std::move(ticket);
+  } else {
+    auto ticket = writer_.submit(pending.at, bytes);
+    entry.pre.push_back(ticket);
+    pending.buffer->ticket = std::move(ticket);
+  }
+  pending.buffer->submitted = true;
+}
+
+void Snapshot::read_region(Entry& entry, bool post) {
+  entry.begun = false;
+  for (std::uint64_t at = 0; at < entry.region.size && !entry.failed; at += staging_.buffer_bytes()) {
+    poll_();
+    if (pending_.size() == copies_in_flight) {
+      complete(pending_.front(), post);
+      pending_.pop_front();
+      if (entry.failed) return;
+    }
+    StagingBuffer& buffer = staging_.next();
+    if (buffer.submitted) buffer.ticket.wait();
+    buffer.submitted = false;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), entry.region.size - at));
+    buffer.start(entry.region, at, size, reader_for(entry.region), topology_.first_cpu());
+    pending_.push_back({&entry, &buffer, at, size});
+  }
+}
+
+void Snapshot::pass(bool post) {
+  const auto matters = [&](const Entry& entry, bool device) {
+    return !entry.failed && (entry.region.segment == Segment::device) == device &&
+           !(post && entry.region.segment == Segment::kernarg);
+  };
+  for (const bool device : {!post, post}) {
+    for (Entry& entry : entries_) {
+      if (matters(entry, device)) read_region(entry, post);
+    }
+  }
+  while (!pending_.empty()) {
+    complete(pending_.front(), post);
+    pending_.pop_front();
+  }
+}
+
+void Snapshot::take_pre() { pass(false); }
+
+void Snapshot::take_post() {
+  // The digests of the first pass are what the second one compares with.
+  for (const Entry& entry : entries_) {
+    if (entry.failed) continue;
+    for (const auto& ticket : entry.pre) ticket.wait();
+  }
+  pass(true);
+}
+
+std::vector<const Snapshot::Entry*> Snapshot::readable() const {
+  std::vector<const Entry*> list;
+  for (const Entry& entry : entries_) {
+    if (!entry.failed) list.push_back(&entry);
+  }
+  return list;
+}
+
+Index Snapshot::finish() {
+  Index index;
+  index.blobs = writer_.finish();
+  for (const Entry* entry : readable()) {
+    Region region = describe(entry->region, topology_.gpu_ordinal(entry->region.owner));
+    for (const auto& ticket : entry->pre) region.pre.push_back(ticket.chunk());
+    for (const auto& [at, ticket] : entry->post) {
+      if (!ticket.unchanged()) region.post.push_back(ticket.chunk());
+    }
+    index.regions.push_back(std::move(region));
+  }
+  return index;
+}
+
+std::optional<std::vector<std::byte>> Snapshot::read(std::uint64_t va, std::size_t size) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return va >= entry.region.va && va + size <= entry.region.end();
+  });
+  if (found == entries_.end()) return read_host(va, size);
+  if (size > staging_.buffer_bytes()) return std::nullopt;
+  StagingBuffer& buffer = staging_.next();
+  if (buffer.submitted) buffer.ticket.wait();
+  buffer.submitted = false;
+  buffer.start(found->region, va - found->region.va, size, reader_for(found->region), topology_.first_cpu());
+  std::string failure;
+  const auto bytes = buffer.finish(failure);
+  if (!failure.empty()) return std::nullopt;
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+std::optional<std::size_t> Snapshot::region_of(std::uint64_t va) const {
+  const auto list = readable();
+  const auto found = std::find_if(list.begin(), list.end(), [&](const Entry* entry) {
+    return va >= entry->region.va && va < entry->region.end();
+  });
+  if (found == list.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - list.begin());
+}
+
+std::uint64_t Snapshot::region_va(std::size_t region) const { return readable()[region]->region.va; }
+
+}  // namespace kerncap::intercept

@@ -1,0 +1,79 @@
+// The memory of the closure before and after the dispatch. In: regions. Out: chunks in blobs/ and the index of the capture.
+// Called by capture.cpp from its worker thread, once for each state.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bundle/chunk_writer.hpp"
+#include "bundle/index.hpp"
+#include "intercept/control.hpp"
+#include "intercept/memory.hpp"
+#include "intercept/staging.hpp"
+
+namespace kerncap::intercept {
+
+struct Unreadable {
+  std::uint64_t va = 0;
+  std::uint64_t size = 0;
+  std::string reason;
+};
+
+class Snapshot {
+ public:
+  // `poll` is called for every chunk and throws to end the snapshot.
+  Snapshot(const std::filesystem::path& directory, const Control& control, const Topology& topology, hsa_agent_t agent,
+           std::vector<Allocation> regions, std::function<void()> poll);
+
+  // All bytes of every region: device memory first, host memory last, so that it is as fresh as can be.
+  void take_pre();
+  // The chunks that are not as before: host memory first. The kernarg segment is left out: host threads write the arguments of
+  // later launches there while the dispatch runs, and a kernel reads it only.
+  void take_post();
+  // Closes the blobs. Regions that could not be read are not part of it.
+  Index finish();
+
+  // Bytes at a device address of a region in the closure (the kernarg segment), or nothing.
+  std::optional<std::vector<std::byte>> read(std::uint64_t va, std::size_t size);
+  // Index of the region (as in finish()) that holds `va`; only after take_pre().
+  std::optional<std::size_t> region_of(std::uint64_t va) const;
+  std::uint64_t region_va(std::size_t region) const;
+
+  const std::vector<Unreadable>& unreadable() const { return unreadable_; }
+  std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
+  std::uint64_t stored_bytes() const { return writer_.stored_bytes(); }
+
+ private:
+  struct Entry {
+    Allocation region;
+    std::vector<ChunkTicket> pre;
+    std::vector<std::pair<std::uint64_t, ChunkTicket>> post;
+    bool failed = false;
+    bool begun = false;
+  };
+  struct Pending {
+    Entry* entry;
+    StagingBuffer* buffer;
+    std::uint64_t at;
+    std::size_t size;
+  };
+  void pass(bool post);
+  void read_region(Entry& entry, bool post);
+  void complete(Pending pending, bool post);
+  std::vector<const Entry*> readable() const;
+  hsa_agent_t reader_for(const Allocation& region) const;
+
+  const Topology& topology_;
+  hsa_agent_t agent_;
+  std::function<void()> poll_;
+  Staging staging_;
+  ChunkWriter writer_;  // after staging_: its threads, which read the buffers, end first
+  std::vector<Entry> entries_;
+  std::deque<Pending> pending_;
+  std::vector<Unreadable> unreadable_;
+};
+
+}  // namespace kerncap::intercept

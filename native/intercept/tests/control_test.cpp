@@ -1,0 +1,55 @@
+#include "intercept/control.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+class ControlFile : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& text) {
+    const std::filesystem::path path = testing::TempDir() + "/control.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+};
+
+TEST_F(ControlFile, ReadsEverything) {
+  const auto control = read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k",
+    "match": "base", "dispatch": 3, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5, "threads": 1,
+    "zstd_level": -1})"));
+  EXPECT_EQ(control.work_dir, "/tmp/w");
+  EXPECT_EQ(control.kernel, "k");
+  EXPECT_EQ(control.match, MatchMode::Base);
+  EXPECT_EQ(control.dispatch, 3u);
+  EXPECT_EQ(control.launch.grid, (Dim3{8, 1, 1}));
+  EXPECT_FALSE(control.launch.workgroup);
+  EXPECT_TRUE(control.stop_after);
+  EXPECT_DOUBLE_EQ(control.timeout_s, 2.5);
+  EXPECT_EQ(control.zstd_level, -1);
+}
+
+TEST_F(ControlFile, NullKernelOnlyLists) {
+  EXPECT_FALSE(read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": null})")).kernel);
+}
+
+TEST_F(ControlFile, RefusesWhatItDoesNotKnow) {
+  const std::string head = R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k", )";
+  for (const char* rest : {R"("match": "fuzzy"})", R"("after": "maybe"})", R"("grid": [1]})", R"("timeout_s": 0})", R"("threads": 0})"}) {
+    EXPECT_THROW(read_control(write(head + rest)), Error) << rest;
+  }
+  EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/2", "work_dir": "/tmp/w", "kernel": "k"})")), Error);
+  EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "relative", "kernel": "k"})")), Error);
+}
+
+TEST_F(ControlFile, WorkDirIsFoundInAFileThatIsOtherwiseWrong) {
+  EXPECT_EQ(work_dir_of(write(R"({"work_dir": "/tmp/w", "match": 3})")), "/tmp/w");
+  EXPECT_EQ(work_dir_of(write("not json")), std::nullopt);
+}
+
+}  // namespace
+}  // namespace kerncap::intercept

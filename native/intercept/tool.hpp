@@ -1,0 +1,47 @@
+// The one instance of everything that the library keeps. In: a control file and the runtime's tables. Out: registries that the
+// hooks fill. Created by entry.cpp, reached by hooks through tool().
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "intercept/capture.hpp"
+#include "intercept/control.hpp"
+#include "intercept/kernels.hpp"
+#include "intercept/memory.hpp"
+#include "intercept/queues.hpp"
+
+namespace kerncap::intercept {
+
+class Tool {
+ public:
+  explicit Tool(Control wanted);
+
+  // Agents and pools, listed when they are first needed: not all runtimes allow it inside OnLoad.
+  const Topology& topology();
+
+  // Writes what was seen, once a process, and never in a forked child.
+  void report_seen() noexcept;
+  // The application ends: a capture that is under way is given its time.
+  void at_exit() noexcept;
+
+  const Control control;
+  MemoryMap memory;
+  KernelRegistry kernels;
+  QueueRegistry queues;
+  Capture capture;
+  std::atomic<bool> bookkeeping_failed{false};
+
+ private:
+  std::once_flag topology_once_;
+  Topology topology_;
+  int pid_;
+};
+
+// Valid from OnLoad on; never destroyed.
+Tool& tool();
+// Null before OnLoad, and where the control file could not be read.
+Tool* tool_if_loaded() noexcept;
+void create_tool(Control control);
+
+}  // namespace kerncap::intercept

@@ -1,2 +1,0 @@
-#define KERNCAP_VALU_TABLE "vgpu/isa/valu/float16.inl"
-#include "vgpu/isa/valu/both.inl"
