@@ -98,6 +98,16 @@ def parse_output(text: str) -> LayoutLocation | TarLocation:
     return location
 
 
+def parse_target(text: str) -> LayoutLocation | TarLocation | RegistryLocation:
+    """Where a bundle goes: a new layout or tar file, or a registry.
+
+    Raises: UsageError `usage.output-exists`, `usage.output-form`.
+    """
+    if text.startswith(("oci:", ".", "/")) or text.endswith(TAR_SUFFIX) or not _REGISTRY(text):
+        return parse_output(text)
+    return RegistryLocation(text)
+
+
 def refuse_existing(path: Path) -> None:
     if path.exists() or path.is_symlink():
         raise UsageError(f"{path} exists and is not overwritten", code="usage.output-exists", hint=f"ls -ld {path}")

@@ -55,7 +55,7 @@ class Bundle:
     index_json: Mapping[str, Any]
     manifest: Manifest | None
     config: Config | None
-    _store: Store | None
+    store: Store | None
     _capture_folder: Path | None
 
     @property
@@ -86,8 +86,8 @@ class Bundle:
 
     def locate(self, blob: Descriptor) -> BlobLocation:
         """Raises: BundleError `bundle.missing-blob`, `bundle.truncated`."""
-        if self._store is not None:
-            return self._store.locate(blob)
+        if self.store is not None:
+            return self.store.locate(blob)
         assert self._capture_folder is not None
         found = find_file(self._capture_folder, blob_name(blob.digest), self.name)
         if found is None:
@@ -113,9 +113,9 @@ class Bundle:
             raise UsageError(f"{self.name} is a reproducer: its source lies there already", code="usage.not-sealed")
         if self.manifest.code is None:
             return ()
-        assert self._store is not None
+        assert self.store is not None
         what = f"{self.name}: code layer"
-        return read_code_layer(io.BytesIO(self._store.read(self.manifest.code)), what=what, into=into)
+        return read_code_layer(io.BytesIO(self.store.read(self.manifest.code)), what=what, into=into)
 
     def write_documents(self, folder: Path) -> Documents:
         """capture.json and index.json as files of their own in `folder`, for kerncap-replay."""

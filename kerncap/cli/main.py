@@ -20,7 +20,21 @@ from kerncap.cli.output import note, print_error, set_verbosity
 from kerncap.errors import EXIT_INTERRUPTED, EXIT_OK, KerncapError
 
 # Every command, in the order of the help: its name is its module in this package. A command is added by its line here.
-COMMANDS: tuple[str, ...] = ("image",)
+COMMANDS: tuple[str, ...] = (
+    "extract",
+    "pack",
+    "unpack",
+    "push",
+    "pull",
+    "inspect",
+    "verify",
+    "replay",
+    "validate",
+    "recompile",
+    "run",
+    "doctor",
+    "image",
+)
 
 _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
 

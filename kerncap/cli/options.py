@@ -15,6 +15,10 @@ VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Say more on stderr; -vv for everything.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+PlainHttpOption = Annotated[
+    bool,
+    typer.Option("--plain-http", help="Talk http to a registry that is not on loopback (loopback always is http)."),
+]
 
 
 def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, example: str, **settings: Any) -> None:

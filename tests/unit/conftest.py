@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from synthetic import make_reproducer
 
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
 from kerncap.bundle.seal import seal
-from tests.unit.synthetic import make_reproducer
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ def capture_document(code_object: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_reproducer(folder: Path, *, with_source: bool = True, big_bytes: int = 0, seed: int = 1) -> Path:
-    """A reproducer with three regions (one with a changed chunk, one constant, one variable) and optionally a big one."""
+    """A reproducer with three regions (a changed chunk, a constant one, a variable) and optionally a big one."""
     rng = random.Random(seed)
     capture = folder / "capture"
     capture.mkdir(parents=True)
@@ -149,7 +149,7 @@ def region(va: int, size: int, pre: list[dict[str, Any]], post: list[dict[str, A
 
 
 def _big_chunks(writer: BlobWriter, size: int, seed: int) -> list[dict[str, Any]]:
-    """Random data that zstd stores as raw blocks: every chunk differs by a few bytes only, so that making it is quick."""
+    """Random data that zstd stores as raw blocks: chunks differ by a few bytes only, so that it is quick."""
     base = bytearray(random.Random(seed).randbytes(CHUNK_BYTES))
     chunks = []
     for number, at in enumerate(range(0, size, CHUNK_BYTES)):

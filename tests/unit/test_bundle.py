@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from synthetic import make_reproducer, read_json, write_json
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
@@ -15,7 +16,6 @@ from kerncap.bundle.seal import seal
 from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
 from kerncap.errors import UsageError
-from tests.unit.synthetic import make_reproducer, read_json, write_json
 
 
 def test_three_forms_hold_the_same(reproducer: Path, layout: Path, tar_file: Path) -> None:

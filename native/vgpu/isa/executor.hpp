@@ -39,6 +39,13 @@ class Trace {
   virtual void store(std::uint64_t device_va, std::uint32_t size_bytes) noexcept = 0;
 };
 
+// Told when a wave sends MSG_INTERRUPT (hostcall, device-side signals): the KFD event with this id is to be signalled.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  virtual void raise(std::uint32_t event_id) noexcept = 0;
+};
+
 struct Dispatch {
   hsa_kernel_dispatch_packet_t packet;  // a copy
   std::uint64_t packet_va = 0;          // where the packet stays until the kernel ends (dispatch pointer)
@@ -52,6 +59,7 @@ struct Dispatch {
   // Upper halves of flat addresses that mean LDS and scratch. Source: KFD process apertures.
   std::uint32_t shared_aperture_hi = 0;
   std::uint32_t private_aperture_hi = 0;
+  Interrupt* interrupt = nullptr;
 };
 
 struct Outcome {

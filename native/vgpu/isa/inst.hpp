@@ -103,18 +103,20 @@ struct Inst {
   // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
   std::int32_t simm = 0;
   std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
-  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes
+  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (the handler is execute_vopd)
+  // One past the highest VGPR and AccVGPR that the operands name; the run loop compares them with the wave's allocation.
+  std::uint16_t vgpr_end = 0, agpr_end = 0;
   std::uint64_t pc = 0;
   std::uint32_t words[4] = {};
 };
 
 inline constexpr std::uint16_t kNoOpcode = 0xffff;
 
-enum RowFlags : std::uint16_t {
+enum RowFlags : std::uint32_t {
   kNone = 0,
   kReadsDst = 1,        // fmac, mac, movrel…: dst is also a source
   kVccCarryIn = 2,      // VOP2 encoding reads VCC as src[2]; VOP3 names it
-  kVccCarryOut = 4,     // VOP2 encoding writes VCC as sdst; VOP3 names it
+  kVccCarryOut = 4,     // VOP2 encoding writes VCC as sdst; VOP3 names it. On a vop3 row: the VOP3SD form (div_scale, mad_u64_u32, gfx11 add_co_u32)
   kMaskDst = 8,         // VOPC: writes a lane mask
   kExecDst = 16,        // v_cmpx: writes EXEC (gfx9 writes sdst as well)
   kLiteralK = 32,       // fmamk/fmaak: takes the literal as an operand
@@ -127,6 +129,8 @@ enum RowFlags : std::uint16_t {
   kKeepsHalf = 4096,    // a 16-bit result keeps the other half of the register on gfx9 too (always so on gfx11)
   kOwnOperands = 8192,  // the handler reads its operands itself: DPP, SDWA and float modifiers are not accepted
   kOwnOpSel = 16384,    // op_sel bits have a meaning of the instruction's own
+  kTwoAddress = 1 << 16,  // DS: offset0 and offset1 are separate offsets in units of the element
+  kReturns = 1 << 17,     // memory atomics: dst is the value before (DS *_rtn; FLAT/MUBUF when glc/sc0 is set)
 };
 
 // One instruction of one encoding. op9/op11: opcode in that family's encoding; the VOP3 forms of VOP1/VOP2/VOPC rows are
@@ -139,7 +143,7 @@ struct Row {
   TargetSet targets;
   Type dst, src0, src1, src2;
   Handler handler;
-  std::uint16_t flags = kNone;
+  std::uint32_t flags = kNone;
 };
 
 }  // namespace kerncap::vgpu::isa

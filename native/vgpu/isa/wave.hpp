@@ -17,6 +17,10 @@ namespace kerncap::vgpu::isa {
 
 inline constexpr unsigned kLanes = 64;
 
+// Base of the buffer resource that a gfx90a kernel gets for its private segment: an address outside the device's, which
+// MUBUF instructions recognise. Private memory itself belongs to the wave (Wave::scratch).
+inline constexpr std::uint64_t kPrivateResourceBase = 0xffff'0000'0000;
+
 struct alignas(64) LaneBuffer {
   std::uint32_t lane[kLanes];
 };
@@ -26,8 +30,11 @@ struct Mode {
   std::uint8_t round32 = 0, round64_16 = 0;    // 0 nearest even, 1 +inf, 2 -inf, 3 zero
   std::uint8_t denorm32 = 3, denorm64_16 = 3;  // bit 0: inputs kept, bit 1: outputs kept
   bool dx10_clamp = true, ieee = true;
+  std::uint32_t other = 0;                     // bits 31:10 as written, for s_getreg
   bool plain() const { return !(round32 | round64_16) && denorm32 == 3 && denorm64_16 == 3; }
 };
+
+class AddressCache;  // memory/address.hpp
 
 struct Workgroup {
   std::vector<std::uint8_t> lds;
@@ -48,6 +55,11 @@ struct Wave {
   unsigned index_in_group = 0;
   const Dispatch* dispatch = nullptr;
   Trace* trace = nullptr;
+  AddressCache* memory = nullptr;   // translations of this thread
+  std::byte* scratch = nullptr;     // private memory: scratch_lane_bytes for each lane, lane after lane
+  std::uint32_t scratch_lane_bytes = 0;
+  // VGPR indexing (s_set_gpr_idx_on, gfx9): the run loop shifts VALU operands by m0[7:0] as m0[15:12] says.
+  bool gpr_index_on = false;
   // Set by a handler to end the run loop; the loop turns it into an Outcome.
   enum class State : std::uint8_t { running, ended, at_barrier, stopped } state = State::running;
   Outcome::Kind stop_kind = Outcome::Kind::completed;

@@ -21,6 +21,7 @@ constexpr std::uint64_t kDoorbellType2 = 2u << 12, kWatchPointsSupported = 1u <<
                         kSramEcc = 1u << 26;
 // Link types. Source: hsakmttypes.h, HSA_IOLINKTYPE.
 constexpr std::uint64_t kLinkPcie = 2, kLinkXgmi = 11;
+constexpr std::uint64_t kLinkEnabled = 1, kLinkBidirectional = 2;
 constexpr std::uint64_t kHeapSystem = 0, kHeapPublic = 1, kHeapPrivate = 2;
 constexpr std::uint64_t kCacheDataAndSimd = 9;
 
@@ -59,10 +60,15 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
+// Every node is linked to every other, but the CPU to a GPU only when it can reach that GPU's memory: without a large
+// BAR the driver reports the link from the GPU alone, and from that the runtimes learn that the CPU must not touch it.
+// Source: amdgpu kfd_crat.c, CRAT_IOLINK_FLAGS_BI_DIRECTIONAL.
+unsigned links_of(const Config& config, unsigned node) { return node == 0 && !config.large_bar ? 0 : config.gpus; }
+
 std::string cpu_node(const Config& config) {
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   return text({{"cpu_cores_count", cpus > 0 ? static_cast<std::uint64_t>(cpus) : 1}, {"simd_count", 0},
-               {"mem_banks_count", 1}, {"caches_count", 0}, {"io_links_count", config.gpus}, {"p2p_links_count", 0},
+               {"mem_banks_count", 1}, {"caches_count", 0}, {"io_links_count", links_of(config, 0)}, {"p2p_links_count", 0},
                {"cpu_core_id_base", 0}, {"simd_id_base", 0}, {"max_waves_per_simd", 0}, {"lds_size_in_kb", 0},
                {"gds_size_in_kb", 0}, {"wave_front_size", 0}, {"array_count", 0}, {"simd_arrays_per_engine", 0},
                {"cu_per_simd_array", 0}, {"simd_per_cu", 0}, {"max_slots_scratch_cu", 0}, {"gfx_target_version", 0},
@@ -108,14 +114,15 @@ std::string cache(unsigned index) {
          "sibling_map 1\n";
 }
 
-// Every node is linked to every other: links of node n are numbered in the order of the other nodes.
-std::string link(unsigned node, unsigned index) {
+// Links of a node are numbered in the order of the other nodes.
+std::string link(const Config& config, unsigned node, unsigned index) {
   const unsigned to = index < node ? index : index + 1;
   const bool peers = node != 0 && to != 0;
   return text({{"type", peers ? kLinkXgmi : kLinkPcie}, {"version_major", 0}, {"version_minor", 0},
                {"node_from", node}, {"node_to", to}, {"weight", peers ? 15u : 20u}, {"min_latency", 0},
                {"max_latency", 0}, {"min_bandwidth", 312}, {"max_bandwidth", 31500},
-               {"recommended_transfer_size", 0}, {"recommended_sdma_engine_id_mask", 0}, {"flags", node != 0 ? 1u : 3u}});
+               {"recommended_transfer_size", 0}, {"recommended_sdma_engine_id_mask", 0},
+               {"flags", peers || config.large_bar ? kLinkEnabled | kLinkBidirectional : kLinkEnabled}});
 }
 
 std::optional<std::string> node_file(const Config& config, unsigned node, std::string_view rest) {
@@ -127,7 +134,7 @@ std::optional<std::string> node_file(const Config& config, unsigned node, std::s
   if (!index || rest != "properties") return std::nullopt;
   if (kind == "mem_banks" && *index == 0) return memory_bank(config, node);
   if (kind == "caches" && node != 0 && *index < kCaches) return cache(*index);
-  if (kind == "io_links" && *index < config.gpus) return link(node, *index);
+  if (kind == "io_links" && *index < links_of(config, node)) return link(config, node, *index);
   return std::nullopt;
 }
 
@@ -170,7 +177,7 @@ std::optional<std::vector<std::string>> directory(const Config& config, std::str
     return std::vector<std::string>{"gpu_id", "name", "properties", "mem_banks", "caches", "io_links", "p2p_links"};
   if (*rest == "mem_banks") return numbers(1);
   if (*rest == "caches") return numbers(*node == 0 ? 0 : kCaches);
-  if (*rest == "io_links") return numbers(config.gpus);
+  if (*rest == "io_links") return numbers(links_of(config, *node));
   if (*rest == "p2p_links") return numbers(0);
   return std::nullopt;
 }

@@ -60,7 +60,8 @@ Packet decode(Words w) {
     case kFence: return {Fence{.va = quad(w, 1), .value = w[3]}, 4};
     case kTrap: return {Trap{.event_id = bits(w[1], 0, 28)}, 2};
     case kPollRegmem:
-      // Only polls of memory; sub-operation 0 without the memory bit waits on a register (HDP flush).
+      // The runtimes' HDP flush is a poll of no memory: {8, 0, 0x80000000, 0, 0, 0}.
+      if (w[0] == kPollRegmem && w[1] == 0 && w[2] == 0x80000000u) return {Nop{}, 6};
       if (sub != 0 || bits(w[0], 31, 1) == 0 || bits(w[0], 28, 3) == 7) return unknown(w[0]);
       return {PollMemory{.va = quad(w, 1), .function = bits(w[0], 28, 3), .reference = w[3], .mask = w[4]}, 6};
     case kAtomic: {

@@ -1,0 +1,69 @@
+"""Adds to a capture what only Python knows, and makes it durable under its final name.
+
+In: the directory that the tool library wrote. Out: capture.json with device class, command, environment, write set,
+noise and self-check. Called by the extract workflow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# The environment is published with the bundle: only what steers the GPU runtimes, and nothing that may be a secret.
+_ALLOWED = re.compile(r"(ROCR|HIP|HSA|GPU|AMD)_[A-Z0-9_]+\Z")
+_SECRET = re.compile(r"TOKEN|SECRET|PASS|KEY|CRED|AUTH|COOKIE", re.IGNORECASE)
+_OURS = frozenset({"HSA_TOOLS_LIB"})
+
+
+def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that may be kept."""
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if _ALLOWED.match(name) and not _SECRET.search(name) and name not in _OURS
+    }
+
+
+def add_facts(directory: Path, *, device_class: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """What is known before the self-check."""
+    document = _read(directory)
+    document["device"]["class"] = device_class
+    document["command"] = list(command)
+    document["environment"] = allowed_environment(environment)
+    document.setdefault("write_set", None)
+    document.setdefault("noise", [])
+    document.setdefault("self_check", None)
+    _write(directory, document)
+
+
+def add_self_check(
+    directory: Path,
+    self_check: Mapping[str, Any] | None,
+    write_set: Mapping[str, Any] | None,
+    noise: Sequence[Sequence[int]],
+) -> None:
+    """What the self-check found."""
+    document = _read(directory)
+    document["self_check"] = dict(self_check) if self_check else None
+    document["write_set"] = dict(write_set) if write_set else None
+    document["noise"] = [list(r) for r in noise]
+    _write(directory, document)
+
+
+def _read(directory: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((directory / "capture.json").read_text("utf-8"))
+    return document
+
+
+def _write(directory: Path, document: Mapping[str, Any]) -> None:
+    partial = directory / "capture.json.partial"
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(directory / "capture.json")

@@ -1,0 +1,169 @@
+"""A bundle for people: the call with typed arguments, memory by class, what is secret in it; and the same as JSON.
+
+In: an open Bundle. Out: text (not yet escaped) and a JSON document. Called by inspect and push.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from kerncap.bundle import Bundle
+from kerncap.bundle.capture import Argument, Capture
+from kerncap.bundle.index import Region
+from kerncap.cli.output import format_bytes, table
+
+_FORMATS = {"float": "<f", "double": "<d", "half": "<e", "_Float16": "<e"}
+_UNSIGNED_WORDS = ("unsigned", "uint", "size_t", "bool")
+
+
+def argument_value(capture: Capture, argument: Argument) -> str:
+    """The captured value: region and offset of a pointer, a number when the type says which, else bytes."""
+    raw = capture.kernarg.value(argument)
+    if argument.region is not None:
+        address = int.from_bytes(raw[:8], "little")
+        return f"{address:#x} (region {argument.region} + {argument.region_offset})"
+    text = argument.type or ""
+    number_format = _FORMATS.get(text)
+    if number_format is not None and struct.calcsize(number_format) == len(raw):
+        return f"{struct.unpack(number_format, raw)[0]:g}"
+    if text.endswith("*") or argument.kind in ("global_buffer", "dynamic_shared_pointer"):
+        return f"{int.from_bytes(raw, 'little'):#x}"
+    if argument.hidden or (len(raw) in (1, 2, 4, 8) and text and not text.startswith("struct")):
+        signed = not argument.hidden and not any(word in text for word in _UNSIGNED_WORDS)
+        return str(int.from_bytes(raw, "little", signed=signed))
+    return raw[:32].hex() + ("…" if len(raw) > 32 else "")
+
+
+def region_class(region: Region) -> str:
+    return f"{region.kind}, {region.segment}"
+
+
+def memory_classes(bundle: Bundle) -> dict[str, dict[str, int]]:
+    """Regions, bytes and changed bytes (in whole chunks) of each kind and segment."""
+    classes: dict[str, dict[str, int]] = {}
+    for region in bundle.index.regions:
+        row = classes.setdefault(region_class(region), {"regions": 0, "bytes": 0, "changed_chunk_bytes": 0})
+        row["regions"] += 1
+        row["bytes"] += region.size
+        row["changed_chunk_bytes"] += sum(chunk.length for chunk in region.post)
+    return classes
+
+
+def describe(bundle: Bundle, *, regions: bool) -> str:
+    """Several lines; with `regions` also one for each region and hidden argument."""
+    capture = bundle.capture
+    dispatch = capture.dispatch
+    rows = [
+        ("kernel", capture.kernel.demangled or capture.kernel.name),
+        ("target", capture.code_object.target),
+        (
+            "captured on",
+            f"{capture.device.product or capture.device.agent} ({capture.device.device_class or 'unknown class'})",
+        ),
+        ("grid", f"{_dim3(dispatch.grid)} workitems in workgroups of {_dim3(dispatch.workgroup)}"),
+        ("LDS, scratch", f"{dispatch.group_segment_bytes} B, {dispatch.private_segment_bytes} B"),
+        ("outcome", capture.status + ("" if capture.fault_va is None else f" at {capture.fault_va:#x}")),
+        ("consistency", "consistent" if capture.consistent else "best-effort: " + "; ".join(capture.inconsistency)),
+        ("memory", f"{format_bytes(bundle.index.raw_bytes)}, stored in {format_bytes(bundle.index.stored_bytes)}"),
+        ("code object", f"{capture.code_object.digest} ({format_bytes(capture.code_object.size)})"),
+        ("versions", ", ".join(f"{name} {value}" for name, value in sorted(capture.runtime.items()))),
+    ]
+    if capture.command:
+        rows.append(("command", " ".join(capture.command)))
+    if bundle.manifest is not None and bundle.config is not None:
+        rows.insert(0, ("digest", bundle.manifest.digest))
+        source = f"{bundle.config.summary.source_files} files" if bundle.manifest.code else "none"
+        rows += [
+            ("source", source),
+            ("format", bundle.config.spec_version),
+            ("total", format_bytes(bundle.manifest.total_bytes)),
+        ]
+    parts = [table(rows), "", "arguments", table(_arguments(capture, hidden=regions), indent=2)]
+    memory = [
+        (name, row["regions"], format_bytes(row["bytes"])) for name, row in sorted(memory_classes(bundle).items())
+    ]
+    parts += ["", "memory by class", table(memory, header=("class", "regions", "size"), indent=2)]
+    if regions:
+        parts += [
+            "",
+            "regions",
+            table(_regions(bundle), header=("#", "va", "size", "class", "changed", "symbol"), indent=2),
+        ]
+    return "\n".join(parts)
+
+
+def _arguments(capture: Capture, *, hidden: bool) -> Iterator[tuple[str, str, str]]:
+    for number, argument in enumerate(capture.kernarg.args):
+        if hidden or not argument.hidden:
+            name = argument.name or (argument.kind if argument.hidden else f"#{number}")
+            yield argument.type or argument.kind, name, "= " + argument_value(capture, argument)
+
+
+def _regions(bundle: Bundle) -> Iterator[tuple[object, ...]]:
+    for number, region in enumerate(bundle.index.regions):
+        changed = format_bytes(sum(chunk.length for chunk in region.post)) if region.post else "-"
+        yield number, f"{region.va:#x}", format_bytes(region.size), region_class(region), changed, region.symbol or ""
+
+
+def describe_json(bundle: Bundle) -> dict[str, Any]:
+    """`kerncap.inspected/1`."""
+    capture = bundle.capture
+    return {
+        "schema": "kerncap.inspected/1",
+        "bundle": bundle.name,
+        "digest": bundle.manifest_digest,
+        "content_digest": None if bundle.config is None else bundle.config.content_digest,
+        "spec_version": None if bundle.config is None else bundle.config.spec_version,
+        "target": capture.code_object.target,
+        "kernel": {"name": capture.kernel.name, "demangled": capture.kernel.demangled},
+        "dispatch": {key: bundle.capture_json["dispatch"][key] for key in ("dims", "grid", "workgroup")},
+        "arguments": [
+            {
+                "name": argument.name,
+                "type": argument.type,
+                "kind": argument.kind,
+                "value": argument_value(capture, argument),
+                "region": argument.region,
+                "region_offset": argument.region_offset,
+            }
+            for argument in capture.kernarg.args
+        ],
+        "device": bundle.capture_json["device"],
+        "runtime": dict(capture.runtime),
+        "outcome": bundle.capture_json["outcome"],
+        "consistency": bundle.capture_json["consistency"],
+        "command": capture.command,
+        "environment": capture.environment,
+        "memory": memory_classes(bundle),
+        "regions": len(bundle.index.regions),
+        "raw_bytes": bundle.index.raw_bytes,
+        "stored_bytes": bundle.index.stored_bytes,
+        "total_bytes": None if bundle.manifest is None else bundle.manifest.total_bytes,
+        "source_files": None if bundle.config is None else bundle.config.summary.source_files,
+    }
+
+
+def describe_secrets(bundle: Bundle) -> str:
+    """What somebody who gets this bundle can read."""
+    capture = bundle.capture
+    lines = [f"This bundle holds, readable for whoever gets it ({capture.kernel.demangled or capture.kernel.name}):"]
+    for name, row in sorted(memory_classes(bundle).items()):
+        lines.append(
+            f"  memory of the captured process: {format_bytes(row['bytes'])} in {row['regions']} regions ({name})"
+        )
+    if capture.command:
+        lines.append(f"  the command line: {' '.join(capture.command)}")
+    if capture.environment:
+        lines.append(
+            "  environment: " + ", ".join(f"{name}={value}" for name, value in sorted(capture.environment.items()))
+        )
+    if bundle.config is not None and bundle.config.summary.source_files:
+        lines.append(f"  source code: {bundle.config.summary.source_files} files")
+    lines.append(f"  the code object: {format_bytes(capture.code_object.size)}")
+    return "\n".join(lines)
+
+
+def _dim3(values: tuple[int, int, int]) -> str:
+    return " x ".join(str(value) for value in values)

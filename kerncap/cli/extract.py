@@ -1,0 +1,104 @@
+"""`kerncap extract`: run an application and capture one dispatch of a kernel."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap import native
+from kerncap.capture.application import Order, describe_status
+from kerncap.cli import options
+from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table
+from kerncap.errors import UsageError
+from kerncap.workflows.extract import Extracted, Request, default_output
+from kerncap.workflows.extract import extract as run_extract
+
+
+def extract(
+    kernel: Annotated[str, typer.Argument(help="Kernel: base name, demangled name, glob or mangled name.")],
+    command: Annotated[list[str], typer.Argument(help="The application and its arguments, after --.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Reproducer to make; NAME.kcap.")] = None,
+    dispatch: Annotated[int, typer.Option("--dispatch", help="Which matching dispatch, from 0.")] = 0,
+    source_dir: Annotated[Path | None, typer.Option("--source-dir", help="Carry the kernel's source.")] = None,
+    compile_db: Annotated[Path | None, typer.Option("--compile-db", help="compile_commands.json.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="vgpu:TARGET[,bar=large] or gpu[:N].")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole application.")] = 3600.0,
+    after: Annotated[str, typer.Option("--after", help="After the capture: continue or stop.")] = "continue",
+    self_check: Annotated[int, typer.Option("--self-check", help="Replays before sealing; 0: none.")] = 2,
+    propagate_exit: Annotated[
+        bool, typer.Option("--propagate-exit", help="Exit with the application's status.")
+    ] = False,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> int:
+    """Run an application and capture one dispatch of a kernel as a reproducer directory."""
+    set_verbosity(verbose)
+    if after not in ("continue", "stop"):
+        raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue or --after stop")
+    if dispatch < 0 or timeout <= 0:
+        raise UsageError("--dispatch counts from 0, --timeout is more than 0", code="usage.number", hint="--dispatch 0")
+    order = Order(
+        kernel=kernel,
+        command=tuple(command),
+        device=native.capture_device(device),
+        dispatch=dispatch,
+        after=after,
+        timeout_s=timeout,
+    )
+    request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
+    # With --json stdout is data, so the application's stdout goes where its stderr goes.
+    extracted = run_extract(
+        request, on_stdout=_to_stderr if as_json else None, on_stderr=_to_stderr if as_json else None
+    )
+    note(f"the application {describe_status(extracted.returncode)}")
+    if as_json:
+        print_json(extracted.to_json())
+    else:
+        _print(extracted)
+    if extracted.source_error is not None:
+        note(f"{extracted.directory} is whole, but without source:")
+        print_error(extracted.source_error, as_json=False)
+        return extracted.source_error.exit_code
+    if propagate_exit:
+        return extracted.returncode if extracted.returncode >= 0 else 128 - extracted.returncode
+    return 0
+
+
+def _to_stderr(piece: bytes) -> None:
+    sys.stderr.buffer.write(piece)
+    sys.stderr.buffer.flush()
+
+
+def _print(extracted: Extracted) -> None:
+    capture, index = extracted.bundle.capture, extracted.bundle.index
+    say(f"captured: {extracted.directory}")
+    check = extracted.self_check or {}
+    rows: list[tuple[str, object]] = [
+        ("kernel", capture.kernel.demangled or capture.kernel.name),
+        ("dispatch", f"{capture.dispatch.match_index} of this kernel, grid {_dims(capture.dispatch.grid)}"),
+        ("target", capture.code_object.target),
+        ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),
+        ("stored", format_bytes(index.stored_bytes)),
+        ("self-check", check.get("verdict") or "not replayed"),
+        ("source", f"{extracted.source_files} files" if extracted.source_files else "none"),
+    ]
+    if not capture.consistent:
+        rows.append(("consistency", "best-effort: " + "; ".join(capture.inconsistency)))
+    say(table(rows, indent=2))
+    say(f"next: make -C {extracted.directory} run, or kerncap pack {extracted.directory} -o {extracted.directory}.tar")
+
+
+def _dims(dims: tuple[int, int, int]) -> str:
+    return "x".join(str(d) for d in dims)
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(
+        app,
+        "extract",
+        extract,
+        example="kerncap extract vector_add -o vector_add.kcap --device vgpu:gfx942 -- ./app --size 1000",
+    )

@@ -1,0 +1,41 @@
+"""`kerncap pull`: fetch a bundle from a registry, or copy it from a layout or tar file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kerncap.bundle.location import parse_output
+from kerncap.cli import options
+from kerncap.cli.output import format_bytes, note, print_json, progress_bar, say, set_verbosity
+from kerncap.cli.push import transferred_json
+from kerncap.transport import copy_bundle, open_any
+
+
+def pull(
+    source: Annotated[
+        str, typer.Argument(metavar="REF", help="host[:port]/name[:tag][@digest], oci:DIR or a tar file.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="New bundle: oci:DIR[:tag] or FILE.kcap.tar.")],
+    plain_http: options.PlainHttpOption = False,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> None:
+    """Fetch a bundle; every blob is checked against its digest before the output gets its name."""
+    set_verbosity(verbose)
+    location = parse_output(output)
+    bundle = open_any(source, plain_http=plain_http)
+    with progress_bar("pull") as progress:
+        done = copy_bundle(bundle, location, progress=progress)
+    if as_json:
+        print_json(transferred_json(done, str(location)))
+    else:
+        say(done.digest)
+        note(f"pulled {format_bytes(done.total_bytes)} into {location}")
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(
+        app, "pull", pull, example="kerncap pull localhost:5000/kernels/vector_add:v1 -o vector_add.kcap.tar"
+    )

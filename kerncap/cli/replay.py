@@ -1,0 +1,51 @@
+"""`kerncap replay`: run a captured dispatch again where an HSA runtime is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap.cli import options
+from kerncap.cli.output import print_json, set_verbosity
+from kerncap.cli.verdict_text import print_verdict
+from kerncap.workflows.replay import Options, judge
+
+
+def replay(
+    bundle: Annotated[str, typer.Argument(help="Reproducer directory, oci:DIR[:tag] or FILE.kcap.tar.")],
+    hsaco: Annotated[Path | None, typer.Option("--hsaco", help="Replay this code object instead.")] = None,
+    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 1,
+    device: Annotated[str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].")] = "auto",
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
+    withhold_variables: Annotated[
+        bool, typer.Option("--withhold-variables", help="Leave module variables as the code object has them.")
+    ] = False,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> int:
+    """Replay a captured dispatch and compare all memory with what the application computed."""
+    set_verbosity(verbose)
+    chosen = Options(
+        device=device,
+        hsaco=hsaco,
+        iterations=iterations,
+        timeout_s=timeout,
+        withhold_variables=withhold_variables,
+    )
+    verdict = judge(bundle, chosen)
+    if as_json:
+        print_json(verdict.to_json())
+    else:
+        print_verdict(verdict)
+    return 0 if verdict.passed else 1
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(
+        app,
+        "replay",
+        replay,
+        example="kerncap replay vector_add.kcap --iterations 100\nkerncap replay oci:bundle --hsaco variant.hsaco",
+    )

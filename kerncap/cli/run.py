@@ -1,0 +1,75 @@
+"""`kerncap run`: replay a bundle in a container, without network, and print the verdict."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap.cli import options
+from kerncap.cli.output import note, print_json, set_verbosity
+from kerncap.cli.verdict_text import print_verdict
+from kerncap.errors import UsageError
+from kerncap.workflows import run as workflow
+
+
+def register(app: typer.Typer) -> None:
+    example = "kerncap run localhost:5000/bugs/vector_add:1 --device vgpu:gfx942\nkerncap run oci:bundle --recompile"
+    options.add_command(app, "run", run, example=example)
+
+
+def run(
+    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag], FILE.kcap.tar, a reproducer, or a registry reference.")],
+    image: Annotated[
+        str | None, typer.Option("--image", help="Runtime image; default: kerncap/runtime:trixie.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].")] = "auto",
+    hsaco: Annotated[Path | None, typer.Option("--hsaco", help="Judge this code object instead.")] = None,
+    recompile: Annotated[bool, typer.Option("--recompile", help="Judge the bundle's source, compiled there.")] = False,
+    atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
+    rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
+    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a container may take.")] = 900.0,
+    memory: Annotated[int | None, typer.Option("--memory", help="Bytes; default: 0.8 of this host's memory.")] = None,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> int:
+    """Replay a bundle in a container, without network, and print the verdict.
+
+    The equivalent `docker run` line is printed on stderr.
+    """
+    set_verbosity(verbose)
+    if hsaco is not None and recompile:
+        raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
+    for name, value in (("--atol", atol), ("--rtol", rtol), ("--timeout", timeout)):
+        if not math.isfinite(value) or value < 0:
+            raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} 1")
+    chosen = workflow.RunOptions(
+        image=image,
+        device=device,
+        hsaco=hsaco,
+        recompile=recompile,
+        atol=atol,
+        rtol=rtol,
+        iterations=iterations,
+        timeout_s=timeout,
+        memory_bytes=memory or workflow.default_memory_bytes(),
+        say=lambda line: note(f"$ {line}"),
+        on_stderr=_pass_on if verbose else None,
+    )
+    verdict = workflow.run(bundle, chosen)
+    if as_json:
+        print_json(verdict.to_json())
+    else:
+        print_verdict(verdict)
+    return 0 if verdict.passed else 1
+
+
+def _pass_on(piece: bytes) -> None:
+    """What the container says, escaped."""
+    for line in piece.decode("utf-8", "replace").splitlines():
+        note(f"| {line}")
+    sys.stderr.flush()

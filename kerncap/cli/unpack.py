@@ -1,0 +1,33 @@
+"""`kerncap unpack`: open a bundle into a reproducer directory to edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap.cli import options
+from kerncap.cli.output import note, print_json, progress_bar, say, set_verbosity
+from kerncap.workflows.unpack import unpack_bundle
+
+
+def unpack(
+    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag] or FILE.kcap.tar.")],
+    directory: Annotated[Path, typer.Argument(help="New directory.")],
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> None:
+    """Open a bundle into a reproducer directory; its Makefile comes from this kerncap, never from the bundle."""
+    set_verbosity(verbose)
+    with progress_bar("unpack") as progress:
+        opened = unpack_bundle(bundle, directory, progress=progress)
+    if as_json:
+        print_json({"schema": "kerncap.unpacked/1", "output": str(directory), "digest": opened.manifest_digest})
+    else:
+        say(str(directory))
+        note(f"unpacked {opened.manifest_digest}; make -C {directory} run replays it")
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(app, "unpack", unpack, example="kerncap unpack vector_add.kcap.tar vector_add")

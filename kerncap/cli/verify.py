@@ -1,0 +1,70 @@
+"""`kerncap verify`: check every byte of a bundle."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source
+from kerncap.bundle.verify import Report
+from kerncap.bundle.verify import verify as check
+from kerncap.cli import options
+from kerncap.cli.output import format_bytes, note, print_error, print_json, progress_bar, say, set_verbosity
+from kerncap.transport import copy_bundle, open_any
+
+
+def verify(
+    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag], FILE.kcap.tar, a reproducer or a registry reference.")],
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also decompress every chunk and compare its raw digest.")
+    ] = False,
+    plain_http: options.PlainHttpOption = False,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> int:
+    """Check schema, limits and the digest of every blob; a registry reference is fetched to a temporary place first."""
+    set_verbosity(verbose)
+    if isinstance(parse_source(bundle), RegistryLocation):
+        with tempfile.TemporaryDirectory(prefix="kerncap-verify-") as scratch:
+            place = LayoutLocation(Path(scratch) / "bundle")
+            with progress_bar("pull") as progress:
+                copy_bundle(open_any(bundle, plain_http=plain_http), place, progress=progress)
+            return _report(bundle, open_bundle(place), deep, as_json)
+    return _report(bundle, open_bundle(bundle), deep, as_json)
+
+
+def _report(name: str, opened: Bundle, deep: bool, as_json: bool) -> int:
+    with progress_bar("verify") as progress:
+        report = check(opened, deep=deep, progress=progress)
+    if as_json:
+        print_json(_report_json(name, opened, report))
+    for problem in report.problems:
+        print_error(problem, as_json=False)
+    if report.problems:
+        return report.problems[0].exit_code
+    if not as_json:
+        say(opened.manifest_digest or "not sealed")
+        chunks = f", {report.chunks} chunks" if deep else ""
+        note(f"whole: {report.blobs} blobs, {format_bytes(report.stored_bytes)}{chunks}")
+    return 0
+
+
+def _report_json(name: str, opened: Bundle, report: Report) -> dict[str, object]:
+    return {
+        "schema": "kerncap.verified/1",
+        "bundle": name,
+        "digest": opened.manifest_digest,
+        "whole": not report.problems,
+        "blobs": report.blobs,
+        "stored_bytes": report.stored_bytes,
+        "chunks": report.chunks,
+        "problems": [problem.to_json() for problem in report.problems],
+    }
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(app, "verify", verify, example="kerncap verify vector_add.kcap.tar --deep")

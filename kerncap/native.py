@@ -1,0 +1,310 @@
+"""Native files, devices and control files: what Python must know to start a native program.
+
+In: `--device` texts, KERNCAP_NATIVE_DIR, the kernel's KFD topology. Out: paths, environments, control documents.
+Called by capture, the workflows and runtime. The documents are described in docs/interfaces.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap.errors import HostError, UsageError
+
+NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
+INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
+VGPU_VARIABLE = "KERNCAP_VGPU"
+VGPU_TARGETS = ("gfx90a", "gfx942", "gfx1100")
+TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
+
+_VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|log=[0-4])\Z")
+_DEVICE_HINT = "--device vgpu:gfx942, --device gpu:0 or --device auto"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a process is to run on: `kind` is `vgpu` (then `target` is set) or `gpu` (then `index` counts GPUs)."""
+
+    kind: str
+    target: str | None = None
+    options: tuple[str, ...] = ()
+    index: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "vgpu":
+            return ",".join((f"vgpu:{self.target}", *self.options))
+        return f"gpu:{self.index}"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A real GPU of this host, as the kernel driver lists it."""
+
+    index: int
+    target: str
+    node: int
+
+
+def parse_device(text: str) -> Device | None:
+    """`vgpu:TARGET[,bar=large][,gpus=N]`, `gpu[:N]`; None for `auto`.
+
+    Raises: UsageError `usage.device`.
+    """
+    if text == "auto":
+        return None
+    if text == "gpu":
+        return Device("gpu")
+    if text.startswith("gpu:") and text[4:].isdigit():
+        return Device("gpu", index=int(text[4:]))
+    if text.startswith("vgpu:"):
+        target, *options = text[5:].split(",")
+        if target not in VGPU_TARGETS:
+            raise UsageError(
+                f"the virtual GPU knows no target {target!r}, only {', '.join(VGPU_TARGETS)}",
+                code="usage.device",
+                hint=f"--device vgpu:{VGPU_TARGETS[1]}",
+            )
+        for option in options:
+            if not _VGPU_OPTION.match(option):
+                raise UsageError(
+                    f"the virtual GPU has no option {option!r}", code="usage.device", hint="bar=large, gpus=2, log=3"
+                )
+        return Device("vgpu", target=target, options=tuple(options))
+    raise UsageError(f"{text!r} is no device", code="usage.device", hint=_DEVICE_HINT)
+
+
+def target_of_isa(isa: str) -> str:
+    """`gfx942` of `amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-`."""
+    return isa.rsplit("--", 1)[-1].split(":", 1)[0]
+
+
+def real_gpus(topology: Path = TOPOLOGY_DIR, device_file: Path = Path("/dev/kfd")) -> list[Gpu]:
+    """The GPUs that the driver lists, in its order; empty without a driver."""
+    if not device_file.exists() or not topology.is_dir():
+        return []
+    gpus: list[Gpu] = []
+    for node in sorted((p for p in topology.iterdir() if p.name.isdigit()), key=lambda p: int(p.name)):
+        try:
+            text = (node / "properties").read_text()
+        except OSError:
+            continue
+        properties = dict(line.split(None, 1) for line in text.splitlines() if " " in line)
+        version = int(properties.get("gfx_target_version", "0"))
+        if version:
+            gpus.append(Gpu(len(gpus), target_of_version(version), int(node.name)))
+    return gpus
+
+
+def target_of_version(version: int) -> str:
+    """`gfx90a` of 90010. Source: Linux amdkfd, gfx_target_version = major * 10000 + minor * 100 + stepping."""
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+def capture_device(choice: str | None) -> Device:
+    """The device that an application is captured on: a named one, or a GPU that is present.
+
+    Raises: HostError `host.no-gpu`, UsageError `usage.device`.
+    """
+    device = parse_device(choice) if choice else None
+    gpus = real_gpus()
+    if device is None:
+        if not gpus:
+            raise HostError(
+                "this host has no GPU, and no device was named",
+                code="host.no-gpu",
+                hint="--device vgpu:gfx942 (or vgpu:gfx90a, vgpu:gfx1100)",
+            )
+        return Device("gpu", index=0)
+    if device.kind == "gpu" and device.index >= len(gpus):
+        raise _no_such_gpu(device.index, gpus)
+    return device
+
+
+def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
+    """The device for a bundle of `target`, and a note for the person when it is not what they may expect.
+
+    `auto` takes the real GPU that matches, else the virtual GPU that does; it says so when a real GPU was passed over.
+
+    Raises: HostError `host.no-gpu`, `host.wrong-gpu`, `host.no-device`; UsageError `usage.device`.
+    """
+    device = parse_device(choice)
+    gpus = real_gpus()
+    if device is None:
+        for gpu in gpus:
+            if gpu.target == target:
+                return Device("gpu", index=gpu.index), None
+        if target not in VGPU_TARGETS:
+            raise HostError(
+                f"no GPU of this host is a {target}, and the virtual GPU knows only {', '.join(VGPU_TARGETS)}",
+                code="host.no-device",
+                hint=f"replay on a host with a {target}",
+            )
+        passed_over = ", ".join(gpu.target for gpu in gpus)
+        text = f"the GPUs of this host ({passed_over}) are no {target}: using the virtual GPU" if gpus else None
+        return Device("vgpu", target=target), text
+    if device.kind == "gpu":
+        if device.index >= len(gpus):
+            raise _no_such_gpu(device.index, gpus)
+        found = gpus[device.index].target
+        if found != target:
+            raise _wrong(f"GPU {device.index} of this host is a {found}", target)
+    elif device.target != target:
+        raise _wrong(f"{device} is named", target)
+    return device, None
+
+
+def _no_such_gpu(index: int, gpus: list[Gpu]) -> HostError:
+    have = f"{len(gpus)} ({', '.join(g.target for g in gpus)})" if gpus else "none"
+    return HostError(
+        f"there is no GPU {index}: the driver lists {have}", code="host.no-gpu", hint="--device vgpu:gfx942"
+    )
+
+
+def _wrong(what: str, target: str) -> HostError:
+    hint = f"--device vgpu:{target}" if target in VGPU_TARGETS else f"replay on a host with a {target}"
+    return HostError(f"{what}, the kernel was captured for {target}", code="host.wrong-gpu", hint=hint)
+
+
+@dataclass(frozen=True)
+class NativeFiles:
+    """The native files that a dev or runtime image has."""
+
+    directory: Path
+
+    @property
+    def tool_library(self) -> Path:
+        return self._need("libkerncap.so")
+
+    @property
+    def virtual_gpu(self) -> Path:
+        return self._need("libkerncap-vgpu.so")
+
+    @property
+    def replay(self) -> Path:
+        return self._need("kerncap-replay")
+
+    def _need(self, name: str) -> Path:
+        path = self.directory / name
+        if not path.is_file():
+            raise HostError(f"{path} is missing", code="host.no-native-files", hint=f"export {NATIVE_DIR_VARIABLE}=DIR")
+        return path
+
+
+def find_native() -> NativeFiles:
+    """The directory with the native files.
+
+    Raises: HostError `host.no-native-files`.
+    """
+    named = os.environ.get(NATIVE_DIR_VARIABLE)
+    directory = Path(named) if named else INSTALLED_NATIVE_DIR
+    if not directory.is_dir():
+        raise HostError(
+            f"the native files of kerncap are not on this host: there is no {directory}",
+            code="host.no-native-files",
+            hint=f"work in a kerncap dev or runtime image, or export {NATIVE_DIR_VARIABLE}=DIR",
+        )
+    return NativeFiles(directory.resolve())
+
+
+def device_environment(
+    device: Device, native: NativeFiles, base: Mapping[str, str], trace: Path | None = None
+) -> dict[str, str]:
+    """`base` with what puts one process on `device`; nothing of it may reach any other process."""
+    env = dict(base)
+    env.pop(VGPU_VARIABLE, None)
+    if device.kind == "vgpu":
+        words = [str(device.target), *device.options]
+        if trace is not None:
+            words.append(f"trace={trace}")
+        env[VGPU_VARIABLE] = ",".join(words)
+        env["LD_PRELOAD"] = ":".join(filter(None, [str(native.virtual_gpu), base.get("LD_PRELOAD", "")]))
+    return env
+
+
+def capture_control(
+    work_dir: Path, kernel: str | None, *, dispatch: int, after: str, timeout_s: float, threads: int = 2
+) -> dict[str, Any]:
+    """The `kerncap.capture-control/1` document."""
+    return {
+        "schema": "kerncap.capture-control/1",
+        "work_dir": str(work_dir),
+        "kernel": kernel,
+        "match": "auto",
+        "dispatch": dispatch,
+        "grid": None,
+        "workgroup": None,
+        "after": after,
+        "timeout_s": max(1, round(timeout_s)),
+        "threads": threads,
+        "zstd_level": 1,
+    }
+
+
+Ranges = tuple[tuple[int, int, int], ...]
+"""(region, offset, length), sorted and disjoint."""
+
+
+@dataclass(frozen=True)
+class ReplayRun:
+    """One run of a replay request: which code object, from which state, compared with what."""
+
+    hsaco: Path | None = None
+    iterations: int = 1
+    warmup: int = 0
+    poisoned: Ranges | None = None
+    perturbed: tuple[tuple[int, int, int, str], ...] | None = None
+    seed: int = 1
+    expect_post: bool = True
+    expect_dump: Path | None = None
+    dump: Path | None = None
+    mismatch_dump: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        initial: dict[str, Any] = {"kind": "captured"}
+        if self.poisoned is not None:
+            initial = {"kind": "poisoned", "ranges": [list(r) for r in self.poisoned]}
+        elif self.perturbed is not None:
+            initial = {"kind": "perturbed", "seed": self.seed, "ranges": [list(r) for r in self.perturbed]}
+        expect: dict[str, Any] | None = None
+        if self.expect_dump is not None:
+            expect = {"kind": "dump", "path": str(self.expect_dump)}
+        elif self.expect_post:
+            expect = {"kind": "post"}
+        return {
+            "hsaco": str(self.hsaco) if self.hsaco else None,
+            "iterations": self.iterations,
+            "warmup": self.warmup,
+            "initial": initial,
+            "expect": expect,
+            "dump": str(self.dump) if self.dump else None,
+            "mismatch_dump": str(self.mismatch_dump) if self.mismatch_dump else None,
+        }
+
+
+def replay_request(
+    capture: Path,
+    index: Path,
+    blobs: Mapping[str, Mapping[str, Any]],
+    runs: Iterable[ReplayRun],
+    *,
+    agent: int = 0,
+    timeout_s: float = 60,
+    max_mismatches: int = 16,
+    withhold_variables: bool = False,
+) -> dict[str, Any]:
+    """The `kerncap.replay-request/1` document."""
+    return {
+        "schema": "kerncap.replay-request/1",
+        "capture": str(capture),
+        "index": str(index),
+        "blobs": {digest: dict(where) for digest, where in blobs.items()},
+        "agent": agent,
+        "timeout_s": max(1, round(timeout_s)),
+        "max_mismatches": max_mismatches,
+        "withhold_variables": withhold_variables,
+        "runs": [run.to_json() for run in runs],
+    }

@@ -1,0 +1,352 @@
+"""Runs one kerncap command in a container of a runtime image, shut off from everything but the bundle.
+
+In: a Job. Out: an Outcome with what the command printed, its exit code and, when asked for, one file it made; results
+come back as a stream on stdout, so nothing of the host is writable inside. Called by the workflows (run, recompile).
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import shlex
+import stat
+import tarfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import docker.errors
+from docker import DockerClient
+
+from kerncap.errors import HostError, KerncapError, ReplayError
+from kerncap.runtime import engine
+
+_log = logging.getLogger(__name__)
+
+_BUNDLE = "/bundle"
+_BUNDLE_TAR = "/bundle.kcap.tar"
+_HSACO = "/variant.hsaco"
+_COLLECTED = "/tmp/collected"
+_MAX_STDOUT_BYTES = 512 << 20
+_KEEP_STDERR_BYTES = 1 << 20
+# The command inside has its own deadline; this much later the container is removed from outside.
+_REMOVE_AFTER_S = 20.0
+_KFD = Path("/dev/kfd")
+_DRI = Path("/dev/dri")
+
+
+@dataclass(frozen=True)
+class Job:
+    """`kerncap COMMAND BUNDLE ARGUMENTS...` in `image`.
+
+    `bundle`: an OCI layout directory, a bundle tar or a reproducer directory, mounted read-only; `tag` names one bundle
+    of a layout. `hsaco` is mounted and passed as `--hsaco`. `device` decides which device nodes the container gets and
+    is passed as `--device`; None: the command has no device. `collect` (an option such as `-o`): with it the command is
+    told where to leave a file, which comes back in the Outcome. `timeout_s` is for the container as a whole.
+    """
+
+    image: str
+    command: str
+    bundle: Path
+    arguments: tuple[str, ...] = ()
+    tag: str | None = None
+    device: str | None = "auto"
+    hsaco: Path | None = None
+    collect: str | None = None
+    timeout_s: float = 300.0
+    memory_bytes: int | None = None
+    pids: int = 1024
+    scratch_bytes: int = 2 << 30
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came back. `file` is None when nothing was collected or the command made none."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    file: bytes | None
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """A container in the words of `docker run`; the SDK's arguments are made from it, too: both say the same."""
+
+    image: str
+    command: tuple[str, ...]
+    volumes: tuple[tuple[Path, str], ...]
+    devices: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
+    user: str | None = None
+    memory_bytes: int | None = None
+    pids: int = 1024
+    scratch_bytes: int = 2 << 30
+    labels: dict[str, str] = field(default_factory=lambda: {"dev.kerncap.run": "1"})
+
+    @property
+    def _tmpfs(self) -> str:
+        return f"rw,nosuid,nodev,noexec,size={self.scratch_bytes}"
+
+    def docker_line(self) -> str:
+        words = [
+            "docker",
+            "run",
+            "--rm",
+            "--init",
+            "--network",
+            "none",
+            "--read-only",
+            "--tmpfs",
+            f"/tmp:{self._tmpfs}",
+        ]
+        words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(self.pids)]
+        words += ["--ulimit", "core=0"]
+        words += ["--memory", str(self.memory_bytes)] if self.memory_bytes else []
+        words += ["--user", self.user] if self.user else []
+        for device in self.devices:
+            words += ["--device", device]
+        for group in self.groups:
+            words += ["--group-add", str(group)]
+        for source, target in self.volumes:
+            words += ["--mount", f"type=bind,source={source},target={target},readonly"]
+        return shlex.join([*words, self.image, *self.command])
+
+    def sdk_arguments(self) -> dict[str, Any]:
+        return {
+            "image": self.image,
+            "command": list(self.command),
+            "init": True,
+            "auto_remove": True,
+            "network_mode": "none",
+            "read_only": True,
+            "tmpfs": {"/tmp": self._tmpfs},
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges"],
+            "pids_limit": self.pids,
+            "mem_limit": self.memory_bytes,
+            "ulimits": [docker.types.Ulimit(name="core", soft=0, hard=0)],
+            "user": self.user,
+            "devices": [f"{device}:{device}:rwm" for device in self.devices],
+            "group_add": [str(group) for group in self.groups],
+            "mounts": [
+                docker.types.Mount(target, str(source), type="bind", read_only=True) for source, target in self.volumes
+            ],
+            "labels": self.labels,
+        }
+
+
+def docker_line(job: Job) -> str:
+    """The `docker run` line that does the same; what `kerncap run` prints."""
+    return _spec(job).docker_line()
+
+
+def run(job: Job, *, on_stderr: Callable[[bytes], None] | None = None) -> Outcome:
+    """Run it to its end. Whatever happens, the container is gone afterwards.
+
+    Raises: HostError `host.no-docker`, `host.no-image`, `host.no-gpu`, `host.docker`, `host.unreadable-bundle`;
+    ReplayError `replay.timeout`.
+    """
+    spec = _spec(job)
+    with engine.connect() as client:
+        _require_image(client, job.image)
+        with engine.engine_errors(f"running {job.image}"):
+            exit_code, stdout, stderr = _Run(client, spec, job.timeout_s + _REMOVE_AFTER_S, on_stderr).result()
+    if job.collect is None:
+        return Outcome(exit_code, stdout, stderr, None)
+    printed, file = _split_collected(stdout)
+    return Outcome(exit_code, printed, stderr, file)
+
+
+def gpu_present() -> bool:
+    return _KFD.exists()
+
+
+class _Run:
+    """One container from creation to removal."""
+
+    def __init__(
+        self, client: DockerClient, spec: _Spec, timeout_s: float, on_stderr: Callable[[bytes], None] | None
+    ) -> None:
+        self._client = client
+        self._spec = spec
+        self._timeout_s = timeout_s
+        self._on_stderr = on_stderr
+        self._timed_out = False
+
+    def result(self) -> tuple[int, bytes, bytes]:
+        container = self._client.containers.create(**self._spec.sdk_arguments())
+        container_id = str(container.id)
+        exited: dict[str, Any] = {}
+
+        def wait() -> None:
+            try:
+                exited.update(self._client.api.wait(container_id, condition="removed"))
+            except Exception as error:  # reported by the caller's thread, which sees no status code then
+                exited["failure"] = error
+
+        # auto_remove takes the container away as soon as it ends, so somebody must be waiting before it starts.
+        waiter = threading.Thread(target=wait, daemon=True)
+        timer = threading.Timer(self._timeout_s, self._give_up, (container_id,))
+        timer.daemon = True
+        try:
+            stream = container.attach(stdout=True, stderr=True, stream=True, logs=True, demux=True)
+            waiter.start()
+            container.start()
+            timer.start()
+            stdout, stderr = self._read(stream)
+            waiter.join(30)
+        finally:
+            timer.cancel()
+            self._remove(container_id)
+        if self._timed_out:
+            raise ReplayError(
+                f"not done after {self._timeout_s:g} s", code="replay.timeout", hint="kerncap run --timeout"
+            )
+        if "StatusCode" not in exited:
+            raise HostError(f"the container's exit code is unknown: {exited}", code="host.docker")
+        return int(exited["StatusCode"]), stdout, stderr
+
+    def _read(self, stream: Any) -> tuple[bytes, bytes]:
+        stdout, stderr = bytearray(), bytearray()
+        for out, err in stream:
+            if out:
+                stdout += out
+                if len(stdout) > _MAX_STDOUT_BYTES:
+                    raise ReplayError("the container printed more than 512 MiB", code="replay.too-much-output")
+            if err:
+                stderr += err
+                del stderr[:-_KEEP_STDERR_BYTES]
+                if self._on_stderr is not None:
+                    self._on_stderr(err)
+        return bytes(stdout), bytes(stderr)
+
+    def _give_up(self, container_id: str) -> None:
+        self._timed_out = True
+        self._remove(container_id)
+
+    def _remove(self, container_id: str) -> None:
+        try:
+            self._client.api.remove_container(container_id, force=True)
+        except docker.errors.NotFound:
+            pass
+        except docker.errors.APIError as error:
+            if error.status_code != 409:  # 409: its removal is under way already
+                _log.warning("container %s could not be removed: %s", container_id[:12], error.explanation)
+
+
+def _spec(job: Job) -> _Spec:
+    inside, volumes = _mounts(job)
+    command = ["--deadline", f"{job.timeout_s:g}"]
+    command += ["--collect", _COLLECTED] if job.collect else []
+    command += [job.command, inside, *job.arguments]
+    command += [job.collect, _COLLECTED] if job.collect else []
+    command += ["--hsaco", _HSACO] if job.hsaco else []
+    command += ["--device", job.device] if job.device else []
+    command += ["--json"]
+    devices, groups = _devices(job.device)
+    own_user = f"{os.getuid()}:{os.getgid()}" if os.getuid() != 0 else None
+    _require_readable(volumes, own_user)
+    return _Spec(
+        image=job.image,
+        command=tuple(command),
+        volumes=volumes,
+        devices=devices,
+        groups=groups,
+        user=own_user,
+        memory_bytes=job.memory_bytes,
+        pids=job.pids,
+        scratch_bytes=job.scratch_bytes,
+    )
+
+
+def _mounts(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
+    source = job.bundle.resolve()
+    if not source.exists():
+        raise HostError(f"{job.bundle} does not exist", code="host.no-bundle", hint=f"ls {job.bundle.parent}")
+    target = _BUNDLE if source.is_dir() else _BUNDLE_TAR
+    inside = f"oci:{target}:{job.tag}" if job.tag else target
+    volumes = [(source, target)]
+    if job.hsaco is not None:
+        if not job.hsaco.is_file():
+            raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=f"ls -l {job.hsaco}")
+        volumes.append((job.hsaco.resolve(), _HSACO))
+    return inside, tuple(volumes)
+
+
+def _devices(device: str | None) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Device nodes and their numeric groups, when a real GPU may be used. The image need not know the groups' names."""
+    if device is None or device.startswith("vgpu"):
+        return (), ()
+    if not gpu_present():
+        if device.startswith("gpu"):
+            raise HostError("no GPU here: there is no /dev/kfd", code="host.no-gpu", hint="--device vgpu:gfx942")
+        return (), ()
+    nodes = [_KFD, *sorted(_DRI.glob("renderD*"))]
+    groups = {node.stat().st_gid for node in nodes if node.stat().st_mode & stat.S_IRGRP}
+    return tuple(map(str, nodes)), tuple(sorted(groups - {0}))
+
+
+def _require_readable(volumes: tuple[tuple[Path, str], ...], own_user: str | None) -> None:
+    """As root the container runs as the image's own user, who must be able to read what is mounted."""
+    if own_user is not None:
+        return
+    for source, _ in volumes:
+        mode = source.stat().st_mode
+        needed = stat.S_IROTH | (stat.S_IXOTH if source.is_dir() else 0)
+        if mode & needed != needed:
+            raise HostError(
+                f"{source} is readable only to its owner, and the container does not run as root",
+                code="host.unreadable-bundle",
+                hint=f"chmod -R o+rX {shlex.quote(str(source))}",
+            )
+
+
+def _require_image(client: DockerClient, image: str) -> None:
+    try:
+        client.images.get(image)
+    except docker.errors.ImageNotFound:
+        raise HostError(
+            f"the Docker engine has no image {image}", code="host.no-image", hint="make images  # or --image"
+        ) from None
+
+
+def _split_collected(stream: bytes) -> tuple[bytes, bytes | None]:
+    members: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(stream), mode="r:") as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                if member.name in ("stdout", "file") and content is not None:
+                    members[member.name] = content.read()
+    except tarfile.TarError:
+        # Nothing was sent: the entry point stopped before the command ran, and said why on stderr.
+        return b"", None
+    return members.get("stdout", b""), members.get("file")
+
+
+def raise_for_failure(outcome: Outcome, doing: str) -> None:
+    """For callers that need the command's result: any exit code but 0 and 1 becomes the error that was reported."""
+    if outcome.exit_code in (0, 1):
+        return
+    raise error_of(outcome, doing)
+
+
+def error_of(outcome: Outcome, doing: str) -> KerncapError:
+    """The `kerncap.error/1` document of the command's stdout as an exception, or what is known without it."""
+    import json
+
+    from kerncap.errors import error_from_code
+
+    try:
+        document = json.loads(outcome.stdout)
+        return error_from_code(document["code"], document["message"], document.get("hint"))
+    except (ValueError, KeyError, TypeError):
+        tail = outcome.stderr.decode("utf-8", "replace").strip().splitlines()[-15:]
+        text = "\n".join(tail) or "it said nothing"
+        return HostError(
+            f"{doing} in the container failed with exit code {outcome.exit_code}:\n{text}", code="host.container"
+        )

@@ -1,0 +1,180 @@
+"""Carries the source of a captured kernel: every file that its compile read, and how to compile it again.
+
+In: a compile database, the kernel's names and target. Out: `src/`, `vfs.yaml`, `compile.json` in a reproducer directory
+(docs/interfaces.md). Called by the extract workflow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kerncap.errors import CompileError
+from kerncap.source import compiler as compilers
+from kerncap.source.arguments import take_apart
+from kerncap.source.database import Entry, find_database, load_database
+from kerncap.source.find import candidates
+
+log = logging.getLogger(__name__)
+
+SOURCE_ROOT = PurePosixPath("src/root")
+_SYSTEM = ("/usr/", "/opt/rocm")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which kernel, compiled for which target id."""
+
+    mangled: str
+    demangled: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The translation unit that has the kernel, compiled once."""
+
+    main: Path
+    cwd: Path
+    arguments: tuple[str, ...]
+    compiler: compilers.Compiler
+    files: tuple[Path, ...]
+
+
+def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, database: Path | None) -> Unit:
+    """Write the source closure into `directory`.
+
+    Raises: CompileError.
+    """
+    entries = load_database(find_database(source_dir, database))
+    unit = find_unit(entries, wanted, source_dir)
+    files = [_copy(directory, path) for path in unit.files]
+    _write_json(directory / "vfs.yaml", overlay(unit.files))
+    _write_json(directory / "compile.json", _compile_document(unit, wanted, files))
+    return unit
+
+
+def find_unit(entries: Sequence[Entry], wanted: Wanted, source_dir: Path | None) -> Unit:
+    """The first candidate whose device code has the exact mangled symbol.
+
+    Raises: CompileError `compile.kernel-not-found`, `compile.failed`, `compile.unsupported-argument`.
+    """
+    first_error: CompileError | None = None
+    tried: list[str] = []
+    for entry in candidates(entries, wanted.mangled, wanted.demangled, source_dir):
+        try:
+            unit = _compile(entry, wanted)
+        except CompileError as error:
+            log.info("%s: %s", entry.file, error.message.splitlines()[0])
+            first_error = first_error or error
+            continue
+        if unit is not None:
+            return unit
+        tried.append(str(entry.file))
+    if first_error is not None:
+        raise first_error
+    raise CompileError(
+        f"no translation unit gives the symbol {wanted.mangled}: tried {', '.join(tried)}",
+        code="compile.kernel-not-found",
+        hint="was the application built from this source, with these options?",
+    )
+
+
+def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
+    """Compile an entry for the device; None when it does not have the kernel."""
+    words = take_apart(entry.words, entry.cwd, entry.file)
+    if compilers.is_hipcc(words.compiler):
+        raw = take_apart_raw(entry)
+        words = take_apart(compilers.hipcc_words(raw, entry.cwd), entry.cwd, entry.file)
+    clang = compilers.examine(words.compiler)
+    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+        out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
+        compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
+        if not compilers.has_kernel(out, wanted.mangled):
+            return None
+        read = compilers.parse_depfile(depfile.read_text("utf-8"))
+    paths = {Path(os.path.normpath(entry.cwd / name)) for name in read} | {words.main}
+    return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)))
+
+
+def take_apart_raw(entry: Entry) -> list[str]:
+    """The entry's command without launcher, for hipcc itself."""
+    from kerncap.source.arguments import LAUNCHERS, expand_response_files
+
+    words = list(entry.words)
+    while len(words) > 1 and os.path.basename(words[0]) in LAUNCHERS:
+        words.pop(0)
+    return [words[0], *expand_response_files(words[1:], entry.cwd)]
+
+
+def inside(path: Path) -> PurePosixPath:
+    """Where a file of an absolute path lies in the reproducer."""
+    return SOURCE_ROOT / path.as_posix().lstrip("/")
+
+
+def _copy(directory: Path, path: Path) -> dict[str, Any]:
+    place = directory / inside(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, place)
+    return {
+        "original": str(path),
+        "path": str(inside(path)),
+        "digest": "sha256:" + hashlib.sha256(place.read_bytes()).hexdigest(),
+        "system": str(path).startswith(_SYSTEM),
+    }
+
+
+def overlay(files: Iterable[Path]) -> dict[str, Any]:
+    """A clang VFS overlay (JSON is YAML) that puts each carried file where the compile looked for it.
+
+    Source: llvm/Support/VirtualFileSystem.h, RedirectingFileSystem: with `overlay-relative` the external contents are
+    relative to the overlay file's own directory, so that the reproducer can lie anywhere.
+    """
+    folders: dict[str, list[Path]] = {}
+    for path in files:
+        folders.setdefault(str(path.parent), []).append(path)
+    return {
+        "version": 0,
+        "case-sensitive": "true",
+        "overlay-relative": "true",
+        "roots": [
+            {
+                "name": folder,
+                "type": "directory",
+                "contents": [
+                    {"name": path.name, "type": "file", "external-contents": str(inside(path))}
+                    for path in sorted(paths)
+                ],
+            }
+            for folder, paths in sorted(folders.items())
+        ],
+    }
+
+
+def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "schema": "kerncap.compile/1",
+        "language": "hip",
+        "cwd": str(unit.cwd),
+        "main": str(unit.main),
+        "arguments": list(unit.arguments),
+        "target": wanted.target,
+        "compiler": {
+            "version": unit.compiler.version,
+            "resource_dir": unit.compiler.resource_dir,
+            "device_libs": unit.compiler.device_libs,
+        },
+        "files": files,
+    }
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

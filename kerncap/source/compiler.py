@@ -1,0 +1,147 @@
+"""Compilers of HIP device code: what hipcc really runs, which clang this host has, and one device compile.
+
+In: compiler names and allowed arguments. Out: a code object and the list of files that the compile read.
+Called by `closure` and `recompile`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap import proc
+from kerncap.errors import CompileError
+
+_COMPILE_TIMEOUT_S = 900.0
+_SHOWN_LINES = 40
+_HIPCC_LINE = re.compile(r"^hipcc-cmd: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """One clang, with what must be known of it to compile the same way elsewhere."""
+
+    path: str
+    version: str
+    resource_dir: str
+    device_libs: str | None
+
+    @property
+    def major(self) -> int | None:
+        return major_version(self.version)
+
+
+def major_version(version: str) -> int | None:
+    match = re.search(r"clang version (\d+)", version)
+    return int(match.group(1)) if match else None
+
+
+def is_hipcc(compiler: str) -> bool:
+    return os.path.basename(compiler) in ("hipcc", "hipcc.pl", "hipcc.bin")
+
+
+def hipcc_words(words: Sequence[str], cwd: Path) -> list[str]:
+    """The clang command that hipcc makes of its arguments; nothing is compiled.
+
+    Raises: CompileError `compile.no-compiler`.
+    """
+    env = {**os.environ, "HIPCC_VERBOSE": "1"}
+    done = proc.run([*words, "-###"], timeout_s=60, cwd=cwd, env=env)
+    match = _HIPCC_LINE.search(done.text + "\n" + done.error_text)
+    if match is None:
+        raise CompileError(
+            f"{words[0]} does not say which compiler it runs",
+            code="compile.no-compiler",
+            hint=f"HIPCC_VERBOSE=1 {words[0]}",
+        )
+    return [word for word in shlex.split(match.group(1)) if word != "-###"]
+
+
+def examine(path: str) -> Compiler:
+    """Ask a clang what it is.
+
+    Raises: CompileError `compile.no-compiler`.
+    """
+    found = shutil.which(path)
+    if found is None:
+        raise CompileError(
+            f"there is no compiler {path}", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+        )
+    version = proc.run([found, "--version"], timeout_s=60)
+    resources = proc.run([found, "-print-resource-dir"], timeout_s=60)
+    first = version.text.splitlines()[0].strip() if version.ok and version.text else ""
+    if "clang version" not in first:
+        raise CompileError(f"{found} is no clang", code="compile.no-compiler", hint=f"{found} --version")
+    plan = proc.run(
+        [found, "-###", "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-c", os.devnull, "-o", os.devnull],
+        timeout_s=60,
+    )
+    library = re.search(r'"-mlink-builtin-bitcode" "([^"]+)"', plan.error_text)
+    return Compiler(found, first, resources.text.strip(), os.path.dirname(library.group(1)) if library else None)
+
+
+def find_clang(major: int | None) -> Compiler:
+    """The clang of the wanted major version if this host has it, else any; never a path that a bundle names.
+
+    Raises: CompileError `compile.no-compiler`.
+    """
+    names = [f"/usr/lib/llvm-{major}/bin/clang++", f"clang++-{major}"] if major else []
+    names += ["/opt/rocm/llvm/bin/clang++", "amdclang++", "clang++"]
+    names += [str(p) for p in sorted(Path("/usr/lib").glob("llvm-*/bin/clang++"), reverse=True)]
+    for name in names:
+        if shutil.which(name):
+            return examine(name)
+    raise CompileError(
+        "this host has no clang", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+    )
+
+
+def compile_device(
+    clang: str,
+    arguments: Sequence[str],
+    main: Path,
+    target: str,
+    out: Path,
+    *,
+    cwd: Path | None,
+    depfile: Path | None = None,
+    overlay: Path | None = None,
+) -> None:
+    """One translation unit to one raw code object.
+
+    Raises: CompileError `compile.failed`, with what the compiler said.
+    """
+    argv = [clang, "-x", "hip", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output"]
+    argv += arguments
+    if depfile is not None:
+        # Not -MD -MF: clang 21 with --cuda-device-only does not pass the file on (clang 17 does).
+        for word in ("-dependency-file", str(depfile), "-MT", "kernel", "-sys-header-deps"):
+            argv += ["-Xclang", word]
+    if overlay is not None:
+        argv += ["-ivfsoverlay", str(overlay)]
+    argv += ["-o", str(out), str(main)]
+    done = proc.run(argv, timeout_s=_COMPILE_TIMEOUT_S, cwd=cwd, keep_bytes=1 << 20)
+    if not done.ok or not out.is_file():
+        why = "it took too long" if done.timed_out else f"{os.path.basename(clang)} exited with {done.returncode}"
+        lines = done.error_text.splitlines()
+        said = "\n".join(lines[:_SHOWN_LINES]) + ("\n..." if len(lines) > _SHOWN_LINES else "")
+        raise CompileError(f"{main} does not compile: {why}\n{said}", code="compile.failed", hint=f"edit {main}")
+
+
+def has_kernel(code_object: Path, mangled: str) -> bool:
+    """The code object has the kernel descriptor symbol of that name."""
+    return b"\0" + mangled.encode() + b".kd\0" in code_object.read_bytes()
+
+
+def parse_depfile(text: str) -> list[str]:
+    """The prerequisites of a Makefile rule, unescaped."""
+    body = text.replace("\\\n", " ").split(":", 1)
+    if len(body) != 2:
+        return []
+    words = re.findall(r"(?:\\.|[^\s\\])+", body[1].split("\n", 1)[0])
+    return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]

@@ -1,0 +1,71 @@
+"""Compile database: compile_commands.json in both of its forms.
+
+In: a path. Out: entries with absolute paths and words. Called by `closure`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap.errors import CompileError
+from kerncap.source.arguments import split_command
+
+_PLACES = ("compile_commands.json", "build/compile_commands.json")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one file was compiled."""
+
+    file: Path
+    cwd: Path
+    words: tuple[str, ...]
+    output: Path | None
+
+
+def find_database(source_dir: Path | None, named: Path | None) -> Path:
+    """The named one, or the one in the source directory or its build directory.
+
+    Raises: CompileError `compile.no-database`.
+    """
+    if named is not None:
+        if named.is_file():
+            return named
+        raise CompileError(
+            f"there is no {named}", code="compile.no-database", hint="cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        )
+    for place in _PLACES:
+        if source_dir is not None and (source_dir / place).is_file():
+            return source_dir / place
+    raise CompileError(
+        f"there is no compile_commands.json in {source_dir} nor in its build directory",
+        code="compile.no-database",
+        hint="--compile-db FILE (cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear -- make)",
+    )
+
+
+def load_database(path: Path) -> list[Entry]:
+    """Raises: CompileError `compile.bad-database`."""
+    try:
+        document: Any = json.loads(path.read_text("utf-8"))
+        return [_entry(item, path) for item in document]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CompileError(f"{path} is no compile database: {error!r}", code="compile.bad-database") from None
+
+
+def _entry(item: dict[str, Any], path: Path) -> Entry:
+    cwd = Path(os.path.normpath(path.resolve().parent / item["directory"]))
+    words = item["arguments"] if "arguments" in item else split_command(item["command"])
+    if not words:
+        raise ValueError(f"no command for {item['file']}")
+    output = item.get("output")
+    return Entry(
+        file=Path(os.path.normpath(cwd / item["file"])),
+        cwd=cwd,
+        words=tuple(words),
+        output=cwd / output if output else None,
+    )

@@ -1,0 +1,134 @@
+"""Authorization for one registry: basic, or bearer tokens kept by scope and renewed before they expire.
+
+In: the registry's challenges. Out: the value of an Authorization header. One Authorizer belongs to one host, so that no
+credential can reach another. Called by `kerncap.transport.registry`, from several threads.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from kerncap.errors import TransportError
+from kerncap.transport.credentials import Credentials, find_credentials
+
+_DEFAULT_LIFE_S = 60.0  # Source: distribution token specification: expires_in defaults to 60 seconds
+_RENEW_EARLY_S = 10.0
+
+# (method, url, params, form, headers) -> (status, document)
+Ask = Callable[[str, str, dict[str, str] | None, dict[str, str] | None, dict[str, str]], tuple[int, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    scheme: str
+    realm: str
+    service: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    value: str
+    renew_at: float
+
+
+def parse_challenge(header: str) -> Challenge | None:
+    """The first Bearer or Basic challenge of a WWW-Authenticate header."""
+    match = re.search(r"(?i)(?:^|,)\s*(bearer|basic)(?:\s+|$)(.*)", header)
+    if match is None:
+        return None
+    params = dict(re.findall(r'(\w+)="([^"]*)"', match[2]))
+    return Challenge(match[1].lower(), params.get("realm", ""), params.get("service", ""))
+
+
+class Authorizer:
+    """Answers challenges of one registry."""
+
+    def __init__(self, host: str, ask: Ask, *, plain_http: bool) -> None:
+        self._host = host
+        self._ask = ask
+        self._plain_http = plain_http
+        self._lock = threading.Lock()
+        self._challenge: Challenge | None = None
+        self._tokens: dict[str, _Token] = {}
+        self._credentials: Credentials | None = None
+        self._looked_up = False
+
+    def header(self, scope: str) -> str | None:
+        """What to send with the next request, as far as is known before the registry answers."""
+        with self._lock:
+            if self._challenge is None:
+                return None
+            return self._header(self._challenge, scope)
+
+    def challenged(self, www_authenticate: str, scope: str, sent: str | None) -> str:
+        """What to send after a 401; `sent` is the header that was refused.
+
+        Raises: TransportError `transport.unauthorized`.
+        """
+        challenge = parse_challenge(www_authenticate)
+        if challenge is None:
+            raise self._unauthorized("asks for an authorization that is unknown here")
+        with self._lock:
+            known = self._challenge == challenge
+            self._challenge = challenge
+            token = self._tokens.get(scope)
+            if token is not None and sent == f"Bearer {token.value}":
+                del self._tokens[scope]  # expired early or revoked: fetch another
+            header = self._header(challenge, scope)
+        if header is None or (known and header == sent):
+            raise self._unauthorized("refuses the credentials" if self._credentials else "asks for credentials")
+        return header
+
+    def _header(self, challenge: Challenge, scope: str) -> str | None:
+        if challenge.scheme == "basic":
+            credentials = self._find()
+            return credentials.basic() if credentials is not None and not credentials.identity_token else None
+        token = self._tokens.get(scope)
+        if token is None or time.monotonic() >= token.renew_at:
+            token = self._tokens[scope] = self._fetch(challenge, scope)
+        return f"Bearer {token.value}"
+
+    def _find(self) -> Credentials | None:
+        if not self._looked_up:
+            self._credentials = find_credentials(self._host)
+            self._looked_up = True
+        return self._credentials
+
+    def _fetch(self, challenge: Challenge, scope: str) -> _Token:
+        realm = urlsplit(challenge.realm)
+        if realm.scheme != "https" and not (realm.scheme == "http" and self._plain_http):
+            raise TransportError(
+                f"{self._host} names a token server that is not https: {challenge.realm[:200]}",
+                code="transport.insecure-realm",
+            )
+        credentials = self._find()
+        if credentials is not None and credentials.identity_token:
+            form = {
+                "grant_type": "refresh_token",
+                "refresh_token": credentials.identity_token,
+                "service": challenge.service,
+                "scope": scope,
+                "client_id": "kerncap",
+            }
+            status, answer = self._ask("POST", challenge.realm, None, form, {})
+        else:
+            params = {"scope": scope} | ({"service": challenge.service} if challenge.service else {})
+            headers = {"Authorization": credentials.basic()} if credentials is not None else {}
+            status, answer = self._ask("GET", challenge.realm, params, None, headers)
+        value = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
+        if status != 200 or not isinstance(value, str) or not value.isascii() or not value.isprintable():
+            raise self._unauthorized(f"gives no token for {scope} (status {status})")
+        life = answer.get("expires_in")
+        life_s = float(life) if isinstance(life, (int, float)) and life > 0 else _DEFAULT_LIFE_S
+        return _Token(value, time.monotonic() + max(life_s - _RENEW_EARLY_S, life_s / 2))
+
+    def _unauthorized(self, text: str) -> TransportError:
+        return TransportError(
+            f"the registry {self._host} {text}", code="transport.unauthorized", hint=f"docker login {self._host}"
+        )

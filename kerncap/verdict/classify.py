@@ -1,0 +1,149 @@
+"""From a plan and its replay result to a verdict.
+
+In: Plan, ReplayResult, Capture. Out: Verdict. Called by the replay workflow. A replay that could not be compared is an
+error here and never a verdict; see docs/architecture.md for the exit codes of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kerncap.bundle.capture import Capture
+from kerncap.errors import ReplayError
+from kerncap.results import (
+    DIFFERS,
+    EQUIVALENT,
+    FAITHFUL,
+    NONDETERMINISTIC,
+    WITHIN_TOLERANCE,
+    Judgement,
+    Mismatch,
+    ReplayResult,
+    RunResult,
+    Verdict,
+)
+from kerncap.verdict.compare import compare_dump
+from kerncap.verdict.plan import CAPTURED, REFERENCE, Plan, written_bytes
+from kerncap.verdict.ranges import normalise, subtract, total
+
+MAX_MISMATCHES = 16
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is said about the bundle and the device beside the outcome."""
+
+    bundle: str | None
+    device: str
+    hsaco_digest: str | None
+
+
+def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subject) -> Verdict:
+    """Raises: the replay's own error, ReplayError `replay.nothing-compared`, `replay.not-judged`."""
+    _refuse_failed(plan, result)
+    runs = dict(zip(plan.names, result.runs, strict=True))
+    judgements = tuple(_judge(name, run, plan, capture) for name, run in runs.items() if name != REFERENCE)
+    first = runs[CAPTURED]
+    if plan.hsaco is not None and len(judgements) == 1 and first.changed_bytes == 0 and judgements[0].agrees:
+        raise ReplayError(
+            "the dispatch changes no byte, and neither poisoned outputs nor perturbed inputs could be tried: "
+            "a variant that does nothing could not be told from a right one",
+            code="replay.not-judged",
+            hint="capture another dispatch of this kernel: kerncap extract KERNEL --dispatch 0 -- CMD",
+        )
+    new_noise = subtract(normalise(first.noise), normalise(capture.noise))
+    verdict, passed, reasons = _conclude(plan, judgements, first, total(new_noise), capture)
+    shown: list[Mismatch] = [m for name, run in runs.items() if name != REFERENCE for m in run.mismatches]
+    return Verdict(
+        verdict=verdict,
+        passed=passed,
+        bundle=subject.bundle,
+        kernel=capture.kernel.demangled or capture.kernel.name,
+        device=subject.device,
+        hsaco=subject.hsaco_digest,
+        changed_bytes=first.changed_bytes,
+        written_bytes=written_bytes(capture),
+        bytes_compared=sum(run.bytes_compared for name, run in runs.items() if name != REFERENCE),
+        judgements=judgements,
+        not_judged=plan.not_judged,
+        mismatches=tuple(shown[:MAX_MISMATCHES]),
+        mismatch_bytes=sum(j.mismatch_bytes for j in judgements),
+        iterations=first.iterations,
+        noise_bytes=total(normalise(first.noise)),
+        timing_ns=first.timing_ns,
+        duration_s=result.duration_s,
+        reasons=reasons,
+        tolerance=None if plan.tolerance.exact else {"atol": plan.tolerance.atol, "rtol": plan.tolerance.rtol},
+        captured_on=capture.device.device_class or "",
+        product=result.product,
+    )
+
+
+def _refuse_failed(plan: Plan, result: ReplayResult) -> None:
+    if result.error is not None:
+        raise result.error
+    if result.status != "ok":
+        raise ReplayError(f"the replay ended with status {result.status!r}", code="replay.failed")
+    if len(result.runs) != len(plan.runs):
+        raise ReplayError(
+            f"{len(plan.runs)} runs were asked for and {len(result.runs)} reported", code="replay.bad-result"
+        )
+    for name, run in zip(plan.names, result.runs, strict=True):
+        if run.fault_va is not None:
+            raise ReplayError(
+                f"the {name} run faulted at {run.fault_va:#x}, the captured dispatch did not",
+                code="replay.fault",
+                hint="does the variant read or write out of bounds?",
+            )
+        if name != REFERENCE and run.bytes_compared == 0:
+            raise ReplayError(f"the {name} run compared no bytes: that proves nothing", code="replay.nothing-compared")
+
+
+def _judge(name: str, run: RunResult, plan: Plan, capture: Capture) -> Judgement:
+    if run.mismatch_bytes == 0:
+        return Judgement(name, agrees=True, within_tolerance=True, mismatch_bytes=0)
+    dump = plan.runs[plan.names.index(name)].mismatch_dump
+    if dump is None:
+        return Judgement(name, agrees=False, within_tolerance=False, mismatch_bytes=run.mismatch_bytes)
+    compared = compare_dump(dump, plan.typed, normalise(capture.noise), plan.tolerance)
+    allowed = compared.tolerated_bytes + compared.noise_bytes
+    if compared.left_bytes + allowed != run.mismatch_bytes:
+        raise ReplayError(
+            f"the mismatch dump holds {compared.left_bytes + allowed} mismatched bytes, the result says "
+            f"{run.mismatch_bytes}",
+            code="replay.bad-result",
+        )
+    return Judgement(
+        name,
+        agrees=False,
+        within_tolerance=compared.left_bytes == 0,
+        mismatch_bytes=run.mismatch_bytes,
+        tolerated_bytes=allowed,
+        nan_count=compared.nan_count,
+    )
+
+
+def _conclude(
+    plan: Plan, judgements: tuple[Judgement, ...], first: RunResult, new_noise_bytes: int, capture: Capture
+) -> tuple[str, bool, tuple[str, ...]]:
+    """The word, whether it passes, and why."""
+    reasons = [f"{j.name}: {j.mismatch_bytes} bytes differ" for j in judgements if not j.agrees]
+    reasons += [f"not captured: {u.size} bytes at {u.va:#x}: {u.reason}" for u in capture.unreadable]
+    reasons += [f"best-effort capture: {why}" for why in capture.inconsistency]
+    if new_noise_bytes:
+        reasons.append(f"{new_noise_bytes} bytes differ between iterations, beyond what the bundle recorded")
+    exact = all(j.agrees for j in judgements)
+    tolerable = all(j.within_tolerance for j in judgements)
+    agreeing = first.iterations_agree
+    if plan.hsaco is not None:
+        if not tolerable or new_noise_bytes:
+            return DIFFERS, False, tuple(reasons)
+        return (EQUIVALENT if exact and agreeing else WITHIN_TOLERANCE), True, tuple(reasons)
+    if not agreeing:
+        return NONDETERMINISTIC, new_noise_bytes == 0 and tolerable, tuple(reasons)
+    if exact and not capture.unreadable:
+        return FAITHFUL, True, tuple(reasons)
+    if tolerable and not capture.unreadable:
+        only_noise = plan.tolerance.exact
+        return (NONDETERMINISTIC if only_noise else WITHIN_TOLERANCE), True, tuple(reasons)
+    return DIFFERS, False, tuple(reasons)

@@ -1,0 +1,113 @@
+"""Element types of a kernel's buffers, from the code object's metadata or from the demangled name.
+
+In: a capture. Out: typed ranges (region, offset, length, element type) of float data.
+Called by the plan (what may be perturbed) and by the typed comparison.
+
+HIP's compiler writes no `.type_name` into the metadata, but the mangled name of a C++ kernel spells every parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kerncap.bundle.capture import Capture
+
+TypedRange = tuple[int, int, int, str]
+"""(region, offset, length, element type)"""
+
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+
+_FLOAT_TYPES = {
+    "double": "f64",
+    "float": "f32",
+    "float2": "f32",
+    "float3": "f32",
+    "float4": "f32",
+    "double2": "f64",
+    "_Float16": "f16",
+    "half": "f16",
+    "__half": "f16",
+    "__half2": "f16",
+    "hip_bfloat16": "bf16",
+    "__hip_bfloat16": "bf16",
+    "__bf16": "bf16",
+}
+_VECTOR = re.compile(r"HIP_vector_type<(\w+), \d+u?>\Z")
+_QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__restrict__|struct|class)\b")
+
+
+def parameters(demangled: str) -> list[str] | None:
+    """The parameter types of a demangled function, or None when the text holds no parameter list.
+
+    >>> parameters("void f<float, (int)3>(float const*, S<int, 2>*, int)")
+    ['float const*', 'S<int, 2>*', 'int']
+    """
+    text = re.sub(r" \[clone [^\]]*\]$", "", demangled.strip())
+    if not text.endswith(")"):
+        return None
+    depth, start = 0, -1
+    for i in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[i], 0)
+        if depth == 0:
+            start = i
+            break
+    if start <= 0:
+        return None
+    return split_top_level(text[start + 1 : -1])
+
+
+def split_top_level(text: str) -> list[str]:
+    """Split at commas outside of brackets."""
+    parts: list[str] = []
+    depth, last = 0, 0
+    for i, char in enumerate(text):
+        if char in "<([{":
+            depth += 1
+        elif char in ">)]}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[last:i].strip())
+            last = i + 1
+    tail = text[last:].strip()
+    if tail and tail != "void":
+        parts.append(tail)
+    return parts
+
+
+def element_type(type_name: str) -> str | None:
+    """`f32` for `float const*`; None when it is not a pointer to float data (`float**` points to pointers)."""
+    text = _QUALIFIERS.sub("", type_name).strip()
+    if text.count("*") != 1 or not text.endswith("*"):
+        return None
+    base = " ".join(text[:-1].split())
+    vector = _VECTOR.match(base)
+    return _FLOAT_TYPES.get(vector.group(1) if vector else base)
+
+
+def float_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRange, ...]:
+    """The float data that the kernel's arguments point to, each up to the next argument's data or the region's end."""
+    arguments = [a for a in capture.kernarg.args if not a.hidden]
+    spelled = parameters(capture.kernel.demangled or "")
+    if spelled is not None and len(spelled) != len(arguments):
+        spelled = None
+    pointers: list[tuple[int, int, str | None]] = []
+    for i, argument in enumerate(arguments):
+        if argument.region is None or argument.region_offset is None or argument.region >= len(region_sizes):
+            continue
+        name = argument.type or (spelled[i] if spelled else "")
+        pointers.append((argument.region, argument.region_offset, element_type(name)))
+    kinds: dict[tuple[int, int], set[str | None]] = {}
+    for region, offset, kind in pointers:
+        kinds.setdefault((region, offset), set()).add(kind)
+    typed: list[TypedRange] = []
+    for (region, offset), known in sorted(kinds.items()):
+        kind = next(iter(known))
+        if len(known) > 1 or kind is None:
+            continue
+        later = [o for r, o in kinds if r == region and o > offset]
+        length = min([*later, region_sizes[region]]) - offset
+        length -= length % ELEMENT_BYTES[kind]
+        if length > 0:
+            typed.append((region, offset, length, kind))
+    return tuple(typed)

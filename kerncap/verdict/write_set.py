@@ -1,0 +1,82 @@
+"""The write set of a dispatch, from the virtual GPU's store trace.
+
+In: the trace file of a replay, the regions, where variables lay in that replay. Out: written and read-first ranges.
+Called by the extract workflow; docs/interfaces.md has the trace line.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap.bundle.index import Index
+from kerncap.errors import ReplayError
+from kerncap.verdict.ranges import Ranges, normalise
+
+
+@dataclass(frozen=True)
+class TracedSet:
+    """What one dispatch stored and what it loaded first; `outside_bytes` were stored outside of every region."""
+
+    written: Ranges
+    read_first: Ranges
+    outside_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": "vgpu-trace",
+            "written": [list(r) for r in self.written],
+            "read_first": [list(r) for r in self.read_first],
+        }
+
+
+def read_trace(path: Path, kernel_object_va: int, index: Index, variables: Iterable[tuple[int, int]]) -> TracedSet:
+    """The sets of the first dispatch of that kernel object in the trace.
+
+    Raises: ReplayError `replay.no-trace` when the trace has no such dispatch.
+    """
+    if path.exists():
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                entry = json.loads(line)
+                if entry["kernel_object"] == kernel_object_va and "stopped" not in entry:
+                    return _translate(entry, index, variables)
+    raise ReplayError(
+        f"the store trace has no dispatch of kernel object {kernel_object_va:#x}",
+        code="replay.no-trace",
+        hint="--device vgpu:TARGET,log=2 shows what the virtual GPU ran",
+    )
+
+
+def _translate(entry: dict[str, Any], index: Index, variables: Iterable[tuple[int, int]]) -> TracedSet:
+    moved = dict(variables)
+    places = sorted(
+        (moved.get(number, region.va), region.size, number)
+        for number, region in enumerate(index.regions)
+        if region.kind != "variable" or number in moved
+    )
+    starts = [va for va, _, _ in places]
+
+    def regions_of(ranges: list[list[int]]) -> tuple[Ranges, int]:
+        found: list[tuple[int, int, int]] = []
+        outside = 0
+        for start, length in ranges:
+            at, end = start, start + length
+            while at < end:
+                i = bisect_right(starts, at) - 1
+                if i >= 0 and at < places[i][0] + places[i][1]:
+                    stop = min(end, places[i][0] + places[i][1])
+                    found.append((places[i][2], at - places[i][0], stop - at))
+                else:
+                    stop = min(end, starts[i + 1]) if i + 1 < len(starts) else end
+                    outside += stop - at
+                at = stop
+        return normalise(found), outside
+
+    written, outside = regions_of(entry["written"])
+    read_first, _ = regions_of(entry["read_first"])
+    return TracedSet(written, read_first, outside)

@@ -1,0 +1,1 @@
+"""What crosses stages: extract, replay and validate, recompile, run."""

@@ -1,0 +1,176 @@
+"""Captures one dispatch of an application as a reproducer directory: run, check, carry the source, give it its name.
+
+In: an Order, an output directory, where the source lies. Out: the finished directory and what is known of it.
+Called by `kerncap extract`. Until everything is whole the directory has a temporary name.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap import native, proc
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.files import new_directory
+from kerncap.capture.application import Captured, Order, describe_status, run_application
+from kerncap.capture.seal import add_facts, add_self_check
+from kerncap.errors import CompileError, KerncapError, UsageError
+from kerncap.names import base_name
+from kerncap.reproducer import write_reproducer
+from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
+from kerncap.source.closure import Wanted, carry_source
+from kerncap.verdict.write_set import TracedSet, read_trace
+from kerncap.workflows.replay import run_replay
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """All of `kerncap extract`'s options but those of the application's streams."""
+
+    order: Order
+    output: Path
+    source_dir: Path | None = None
+    database: Path | None = None
+    self_check: int = 2
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What was captured. `source_error` is set when the source was asked for and could not be carried."""
+
+    directory: Path
+    bundle: Bundle
+    returncode: int
+    self_check: dict[str, Any] | None
+    source_files: int
+    source_error: CompileError | None
+
+    def to_json(self) -> dict[str, Any]:
+        capture = self.bundle.capture
+        return {
+            "schema": "kerncap.extracted/1",
+            "directory": str(self.directory),
+            "kernel": capture.kernel.demangled or capture.kernel.name,
+            "mangled": capture.kernel.name,
+            "match_index": capture.dispatch.match_index,
+            "target": capture.code_object.target,
+            "device_class": capture.device.device_class,
+            "regions": len(self.bundle.index.regions),
+            "raw_bytes": self.bundle.index.raw_bytes,
+            "stored_bytes": self.bundle.index.stored_bytes,
+            "consistency": {"consistent": capture.consistent, "reasons": list(capture.inconsistency)},
+            "unreadable": len(capture.unreadable),
+            "self_check": self.self_check,
+            "source_files": self.source_files,
+            "source_error": self.source_error.to_json() if self.source_error else None,
+            "application": {"returncode": self.returncode, "status": describe_status(self.returncode)},
+        }
+
+
+def default_output(kernel: str) -> Path:
+    """`vector_add.kcap` for `vector_add`: the base name, reduced to what a file name may hold."""
+    name = "".join(c if c.isalnum() or c in "_-." else "_" for c in base_name(kernel)).strip("._") or "kernel"
+    return Path(f"{name}.kcap")
+
+
+def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None) -> Extracted:
+    """Raises: UsageError `usage.output-exists`; CaptureError; HostError. Nothing is left of a capture that failed."""
+    native_files = native.find_native()
+    if request.self_check < 0:
+        raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
+    if request.source_dir is not None and not request.source_dir.is_dir():
+        raise UsageError(f"there is no directory {request.source_dir}", code="usage.source-dir")
+    with new_directory(request.output) as partial:
+        # The tool library renames inside its work directory, and we out of it: all on one file system.
+        work = partial / ".work"
+        work.mkdir()
+        captured = run_application(request.order, work, native_files, on_stdout=on_stdout, on_stderr=on_stderr)
+        (work / "capture").rename(partial / "capture")
+        shutil.rmtree(work)
+        source_error, files = _seal(request, captured, partial)
+        bundle = open_bundle(partial)
+        write_reproducer(partial, bundle.capture)
+    bundle = open_bundle(request.output)
+    return Extracted(
+        request.output,
+        bundle,
+        captured.returncode,
+        dict(bundle.capture.self_check) if bundle.capture.self_check else None,
+        files,
+        source_error,
+    )
+
+
+def _seal(request: Request, captured: Captured, partial: Path) -> tuple[CompileError | None, int]:
+    order, capture_dir = request.order, partial / "capture"
+    add_facts(capture_dir, device_class=order.device.kind, command=order.command, environment=os.environ)
+    bundle = open_bundle(partial)
+    if bundle.capture.status == "completed":
+        _self_check(request, bundle, capture_dir)
+    else:
+        log.warning("the captured dispatch did not complete (%s): it was not replayed", bundle.capture.status)
+    if request.source_dir is None and request.database is None:
+        return None, 0
+    capture = bundle.capture
+    wanted = Wanted(capture.kernel.name, capture.kernel.demangled, capture.code_object.target)
+    try:
+        unit = carry_source(partial, wanted, request.source_dir, request.database)
+    except CompileError as error:
+        shutil.rmtree(partial / "src", ignore_errors=True)
+        for name in ("vfs.yaml", "compile.json"):
+            (partial / name).unlink(missing_ok=True)
+        return error, 0
+    return None, len(unit.files)
+
+
+def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
+    """Replay the capture before it gets its name. A failure is recorded and said, and does not lose the capture."""
+    if request.self_check == 0:
+        log.warning("--self-check 0: nobody knows yet whether this capture replays")
+        return
+    device = request.order.device
+    with tempfile.TemporaryDirectory(prefix="kerncap-check-") as scratch:
+        trace = Path(scratch, "trace.jsonl") if device.kind == "vgpu" else None
+        runs = [native.ReplayRun(iterations=request.self_check)]
+        try:
+            result = run_replay(
+                bundle, runs, device, Path(scratch), timeout_s=request.order.dispatch_timeout_s, trace=trace
+            )
+            if result.error is not None:
+                raise result.error
+            stored = _traced(trace, result, bundle) if trace else None
+        except KerncapError as error:
+            log.warning("self-check: the capture was not replayed: %s [%s]", error.message, error.code)
+            failed = {"iterations": 0, "verdict": None, "device": str(device), "error": error.to_json()}
+            add_self_check(capture_dir, failed, None, ())
+            return
+    run = result.runs[0]
+    word = FAITHFUL
+    if not run.iterations_agree:
+        word = NONDETERMINISTIC
+    elif run.mismatch_bytes:
+        word = DIFFERS
+    if word != FAITHFUL:
+        log.warning("self-check: %s: %d bytes came out otherwise than in the application", word, run.mismatch_bytes)
+    check = {
+        "iterations": run.iterations,
+        "verdict": word,
+        "device": str(device),
+        "mismatch_bytes": run.mismatch_bytes,
+    }
+    add_self_check(capture_dir, check, stored.to_json() if stored else None, run.noise)
+
+
+def _traced(trace: Path, result: ReplayResult, bundle: Bundle) -> TracedSet:
+    run = result.runs[0]
+    stored = read_trace(trace, run.kernel_object_va, bundle.index, run.variables)
+    if stored.outside_bytes:
+        log.warning("the kernel stores %d bytes outside of the captured memory", stored.outside_bytes)
+    return stored

@@ -1,0 +1,134 @@
+"""Compiles a bundle's source again, here or in the sandbox.
+
+In: a path, an output file, whether the user trusts the source. Out: the code object's path.
+Called by `kerncap recompile`. A bundle comes from a stranger, and source may read any file that the compiler can:
+without `trust` it is compiled only in the runtime image's sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.files import new_file
+from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
+from kerncap.errors import KerncapError, UsageError, error_from_code
+from kerncap.runtime import catalog, containers
+from kerncap.source.recompile import Recompiled, original_compiler_major, recompile
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the code object is and what compiled it."""
+
+    output: Path
+    compiler: str
+    difference: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": "kerncap.recompiled/1",
+            "output": str(self.output),
+            "compiler": self.compiler,
+            "difference": self.difference,
+        }
+
+
+def recompile_here(path: str, output: Path) -> Outcome:
+    """On this machine: in the sandbox itself, or because the user said `--trust`.
+
+    Raises: CompileError, BundleError, UsageError `usage.output-exists`.
+    """
+    refuse_existing(output)
+    bundle = open_bundle(path)
+    mangled = bundle.capture.kernel.name
+    if not bundle.sealed:
+        return _outcome(recompile(_folder(bundle), output, mangled))
+    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+        bundle.extract_source(Path(scratch))
+        return _outcome(recompile(Path(scratch), output, mangled))
+
+
+def _folder(bundle: Bundle) -> Path:
+    return Path(bundle.name)
+
+
+def _outcome(made: Recompiled) -> Outcome:
+    return Outcome(made.output, made.compiler, made.difference)
+
+
+def recompile_in_sandbox(path: str, output: Path, *, image: str | None = None, timeout_s: float = 900.0) -> Outcome:
+    """In a container of a runtime image: without network, without anything of this machine but the bundle.
+
+    Raises: CompileError, BundleError, HostError (no engine, no image), UsageError `usage.output-exists`.
+    """
+    refuse_existing(output)
+    bundle = open_bundle(path)
+    location = parse_source(path)
+    if isinstance(location, RegistryLocation):
+        raise UsageError(f"{path} is in a registry", code="usage.not-local", hint=f"kerncap pull {path} -o b.kcap.tar")
+    job = containers.Job(
+        image=image or _image_for(bundle),
+        command="recompile",
+        bundle=location.path,
+        tag=location.tag if isinstance(location, LayoutLocation) else None,
+        arguments=("--trust",),
+        device=None,
+        collect="-o",
+        timeout_s=timeout_s,
+    )
+    done = containers.run(job)
+    document = _answer(done.stdout)
+    if done.exit_code != 0 or done.file is None:
+        raise _failure(document, done, path)
+    with new_file(output) as file:
+        file.write(done.file)
+    return Outcome(output, str(document.get("compiler", "")), document.get("difference"))
+
+
+def _image_for(bundle: Bundle) -> str:
+    """The runtime image whose clang is of the major version that compiled the original, else the default one."""
+    major = _original_major(bundle)
+    suite = catalog.DEFAULT_SUITE
+    if major is not None and catalog.find_checkout() is not None:
+        for name, base in catalog.load().bases.items():
+            if any(re.fullmatch(rf"(clang|lld|rocm-device-libs)-{major}", package) for package in base.packages):
+                suite = name
+    return catalog.image_name("runtime", suite)
+
+
+def _original_major(bundle: Bundle) -> int | None:
+    if not bundle.sealed:
+        return original_compiler_major(_folder(bundle))
+    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+        bundle.extract_source(Path(scratch))
+        return original_compiler_major(Path(scratch))
+
+
+def _answer(stdout: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(stdout)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _failure(document: Mapping[str, Any], done: containers.Outcome, path: str) -> KerncapError:
+    """The command's own error, with the names that its files have here."""
+    if document.get("schema") != "kerncap.error/1":
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
+        text = f"the sandbox ended with exit code {done.exit_code}: " + " / ".join(said)
+        return error_from_code("host.sandbox", text, "kerncap doctor")
+
+    def here(text: str) -> str:
+        text = re.sub(r"/tmp/kerncap-source-[^/]+/", "", text)
+        return text.replace("/bundle/", path.rstrip("/") + "/")
+
+    hint = document.get("hint")
+    return error_from_code(str(document.get("code")), here(str(document.get("message"))), here(hint) if hint else None)

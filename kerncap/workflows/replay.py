@@ -1,0 +1,183 @@
+"""Replays a bundle or reproducer with kerncap-replay on this machine, and judges what came out.
+
+In: a path, options. Out: ReplayResult and Verdict. Called by the extract workflow (self-check) and by the commands
+replay and validate; in a container, those are what the runtime stage runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap import native, proc
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError
+from kerncap.results import ReplayResult, Verdict, parse_replay_result
+from kerncap.verdict.classify import Subject, classify
+from kerncap.verdict.plan import EXACT, Tolerance, make_plan
+
+log = logging.getLogger(__name__)
+
+# kerncap-replay bounds each wait by its own limit; this only catches one that hangs all the same.
+_GRACE_S = 60.0
+_LOADER_FAILED = 127
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to replay; `hsaco` is a variant's code object."""
+
+    device: str = "auto"
+    hsaco: Path | None = None
+    iterations: int = 1
+    tolerance: Tolerance = EXACT
+    timeout_s: float = 60.0
+    withhold_variables: bool = False
+    verbose: bool = False
+
+
+def judge(path: str, options: Options) -> Verdict:
+    """Replay and classify.
+
+    Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError.
+    """
+    if options.iterations < 1:
+        raise UsageError("--iterations must be at least 1", code="usage.iterations", hint="--iterations 1")
+    bundle = open_bundle(path)
+    hsaco = _check_hsaco(options.hsaco, bundle)
+    device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))
+    if remark:
+        log.warning("%s", remark)
+    with tempfile.TemporaryDirectory(prefix="kerncap-replay-") as scratch:
+        plan = make_plan(
+            bundle.capture,
+            bundle.index,
+            Path(scratch),
+            hsaco=hsaco,
+            iterations=options.iterations,
+            tolerance=options.tolerance,
+        )
+        result = run_replay(
+            bundle,
+            plan.runs,
+            device,
+            Path(scratch),
+            timeout_s=options.timeout_s,
+            withhold_variables=options.withhold_variables,
+            path=path,
+        )
+        subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
+        return classify(plan, result, bundle.capture, subject)
+
+
+def run_replay(
+    bundle: Bundle,
+    runs: Sequence[native.ReplayRun],
+    device: native.Device,
+    scratch: Path,
+    *,
+    timeout_s: float,
+    withhold_variables: bool = False,
+    trace: Path | None = None,
+    path: str | None = None,
+) -> ReplayResult:
+    """One kerncap-replay process. `path` is how the user named the bundle, for the hint.
+
+    Raises: HostError, BundleError, ReplayError.
+    """
+    native_files = _native_for(path)
+    documents = bundle.write_documents(scratch)
+    blobs = {
+        digest: {"path": os.path.abspath(where.path), "offset": where.offset, "size": where.size}
+        for digest, where in bundle.blob_locations().items()
+    }
+    request, answer = scratch / "request.json", scratch / "result.json"
+    document = native.replay_request(
+        documents.capture,
+        documents.index,
+        blobs,
+        runs,
+        agent=device.index if device.kind == "gpu" else 0,
+        timeout_s=timeout_s,
+        withhold_variables=withhold_variables,
+    )
+    request.write_text(json.dumps(document), encoding="utf-8")
+    env = native.device_environment(device, native_files, os.environ, trace)
+    whole = sum(timeout_s * (run.iterations + run.warmup) for run in runs) + _GRACE_S
+    done = proc.run(
+        [native_files.replay, request, answer], timeout_s=whole, env=env, on_stderr=_forward, keep_bytes=1 << 16
+    )
+    if not answer.is_file():
+        raise _no_answer(done, whole, path)
+    try:
+        return parse_replay_result(json.loads(answer.read_text("utf-8")))
+    except ValueError as error:
+        raise ReplayError(f"kerncap-replay wrote no JSON: {error}", code="replay.bad-result") from error
+
+
+def _forward(piece: bytes) -> None:
+    for line in piece.decode("utf-8", "replace").splitlines():
+        log.info("%s", line)
+
+
+def _native_for(path: str | None) -> native.NativeFiles:
+    try:
+        files = native.find_native()
+        assert files.replay
+        return files
+    except HostError as error:
+        raise _with_container_hint(error, path) from None
+
+
+def _with_container_hint(error: HostError, path: str | None) -> HostError:
+    if path is None:
+        return error
+    return HostError(error.message, code=error.code, hint=f"kerncap run {path}")
+
+
+def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> KerncapError:
+    said = "\n".join(done.error_text.strip().splitlines()[-3:])
+    if done.returncode == _LOADER_FAILED and "shared librar" in said:
+        return _with_container_hint(
+            HostError(f"kerncap-replay does not start: {said}", code="host.no-hsa-runtime", hint=None), path
+        )
+    if done.timed_out:
+        return ReplayError(f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint="--timeout S")
+    how = f"exit code {done.returncode}" if done.returncode >= 0 else f"signal {-done.returncode}"
+    return ReplayError(
+        f"kerncap-replay ended with {how} and without a result" + (f": {said}" if said else ""),
+        code="replay.crashed",
+        hint="kerncap replay -vv shows what it said",
+    )
+
+
+def _check_hsaco(hsaco: Path | None, bundle: Bundle) -> Path | None:
+    """A raw code object, not an offload bundle and not something else; kerncap-replay checks its target."""
+    if hsaco is None:
+        return None
+    try:
+        with hsaco.open("rb") as file:
+            magic = file.read(24)
+    except OSError as error:
+        raise UsageError(f"{hsaco}: {error.strerror}", code="usage.no-such-file", hint="--hsaco FILE") from None
+    if magic.startswith(b"__CLANG_OFFLOAD_BUNDLE__"):
+        raise UsageError(
+            f"{hsaco} is an offload bundle, not a raw code object",
+            code="usage.not-a-code-object",
+            hint="hipcc --cuda-device-only --no-gpu-bundle-output --offload-arch="
+            f"{native.target_of_isa(bundle.capture.code_object.isa)} ...",
+        )
+    if not magic.startswith(b"\x7fELF"):
+        raise UsageError(f"{hsaco} is no code object: it is not an ELF file", code="usage.not-a-code-object")
+    return hsaco.absolute()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,120 @@
+"""Judges a bundle in a container of a runtime image, without network.
+
+In: a bundle, a reproducer or a registry reference; options. Out: the verdict that the container reported, or its error.
+Called by `kerncap run`. A reference is pulled on this host first: only files go in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source
+from kerncap.results import Verdict, parse_verdict
+from kerncap.runtime import containers
+from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
+from kerncap.workflows.recompile import recompile_in_sandbox
+
+_DISPATCH_TIMEOUT_S = 60.0
+# What the engine's own host keeps for itself.
+_MEMORY_SHARE = 0.8
+
+Say = Callable[[str], None]
+
+
+def default_image() -> str:
+    return image_name("runtime", DEFAULT_SUITE)
+
+
+def default_memory_bytes() -> int:
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * _MEMORY_SHARE)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run; `timeout_s` is for a container as a whole, `say` gets the equivalent `docker run` lines."""
+
+    image: str | None = None
+    device: str = "auto"
+    hsaco: Path | None = None
+    recompile: bool = False
+    atol: float = 0.0
+    rtol: float = 0.0
+    iterations: int = 2
+    timeout_s: float = 900.0
+    memory_bytes: int = field(default_factory=default_memory_bytes)
+    say: Say = lambda line: None
+    on_stderr: Callable[[bytes], None] | None = None
+
+
+def run(source: str, options: RunOptions) -> Verdict:
+    """Validate in a container; with `recompile` the bundle's own source, compiled in another container before.
+
+    Raises: what the command inside raised; HostError for the engine; TransportError for a reference.
+    """
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kerncap-run-")))
+        location = _local(parse_source(source), scratch)
+        hsaco = options.hsaco
+        if options.recompile:
+            hsaco = scratch / "recompiled.hsaco"
+            recompile_in_sandbox(str(location), hsaco, image=options.image, timeout_s=options.timeout_s)
+            hsaco.chmod(0o644)
+        job = _job(
+            "validate",
+            location,
+            options,
+            arguments=(
+                *("--iterations", str(options.iterations), "--atol", repr(options.atol), "--rtol", repr(options.rtol)),
+                *("--timeout", f"{min(options.timeout_s, _DISPATCH_TIMEOUT_S):g}"),
+            ),
+            device=options.device,
+            hsaco=hsaco,
+        )
+        return parse_verdict(_document(_run(job, options), "validate"))
+
+
+def _job(command: str, location: Location, options: RunOptions, **more: Any) -> containers.Job:
+    assert not isinstance(location, RegistryLocation)
+    return containers.Job(
+        image=options.image or default_image(),
+        command=command,
+        bundle=location.path,
+        tag=location.tag if isinstance(location, LayoutLocation) else None,
+        timeout_s=options.timeout_s,
+        memory_bytes=options.memory_bytes,
+        **more,
+    )
+
+
+def _run(job: containers.Job, options: RunOptions) -> containers.Outcome:
+    options.say(containers.docker_line(job))
+    return containers.run(job, on_stderr=options.on_stderr)
+
+
+def _document(outcome: containers.Outcome, doing: str) -> dict[str, Any]:
+    containers.raise_for_failure(outcome, doing)
+    try:
+        document = json.loads(outcome.stdout)
+    except ValueError:
+        raise containers.error_of(outcome, doing) from None
+    if not isinstance(document, dict):
+        raise containers.error_of(outcome, doing)
+    return document
+
+
+def _local(location: Location, scratch: Path) -> Location:
+    if not isinstance(location, RegistryLocation):
+        return location
+    # Only a reference needs the transport, whose import takes longer than all the rest.
+    from kerncap.transport.transfer import copy_bundle, open_any
+
+    pulled = LayoutLocation(scratch / "bundle")
+    copy_bundle(open_any(location), pulled)
+    return pulled

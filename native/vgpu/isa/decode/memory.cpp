@@ -1,0 +1,112 @@
+// DS, FLAT/GLOBAL/SCRATCH and MUBUF.
+#include "vgpu/isa/decode/fields.hpp"
+
+namespace kerncap::vgpu::isa {
+
+void decode_ds(Decoding& d) {
+  const std::uint32_t w = d.word(0), w1 = d.word(1);
+  d.used = 2;
+  const bool gfx9 = d.gfx9();
+  const unsigned op = gfx9 ? field(w, 24, 17) : field(w, 25, 18);
+  const Row* row = OpcodeTable::get(d.target).find(Format::ds, op);
+  if (!d.take(row, Format::ds, op)) return;
+  Inst& inst = d.inst();
+  inst.gds = gfx9 ? field(w, 16, 16) : field(w, 17, 17);
+  if (inst.gds) d.unknown("gds modifier");
+  const bool acc = gfx9 && field(w, 25, 25);
+  inst.offset0 = static_cast<std::uint8_t>(field(w, 7, 0));
+  inst.offset1 = static_cast<std::uint8_t>(field(w, 15, 8));
+  inst.offset = row->flags & kTwoAddress ? 0 : static_cast<std::int32_t>(field(w, 15, 0));
+  if (row->dst != Type::none) inst.dst = d.vector_register(field(w1, 31, 24), row->dst, acc);
+  if (row->src0 != Type::none) inst.src[0] = d.vector_register(field(w1, 7, 0), row->src0);
+  if (row->src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row->src1, acc);
+  if (row->src2 != Type::none) inst.src[3] = d.vector_register(field(w1, 23, 16), row->src2, acc);
+}
+
+void decode_flat(Decoding& d) {
+  const std::uint32_t w = d.word(0), w1 = d.word(1);
+  d.used = 2;
+  const bool gfx9 = d.gfx9();
+  const unsigned segment = gfx9 ? field(w, 15, 14) : field(w, 17, 16);
+  const unsigned op = field(w, 24, 18);
+  static constexpr Format formats[] = {Format::flat, Format::scratch, Format::global};
+  if (segment == 3) return d.illegal("FLAT segment 3");
+  const Format format = formats[segment];
+  const Row* row = OpcodeTable::get(d.target).find(format, op);
+  if (!d.take(row, format, op)) return;
+  Inst& inst = d.inst();
+  // The offset is signed but for FLAT, whose top bit is ignored.
+  inst.offset = format == Format::flat ? static_cast<std::int32_t>(field(w, 11, 0)) : sign_extend(field(w, 12, 0), 13);
+  bool acc = false, scratch_vaddr = false;
+  const unsigned saddr = field(w1, 22, 16);
+  const unsigned off = gfx9 ? 127 : 124;
+  if (gfx9) {
+    inst.glc = field(w, 16, 16);
+    inst.slc = field(w, 17, 17);
+    acc = field(w1, 23, 23);
+    if (d.target == Target::gfx942) {
+      inst.dlc = field(w, 25, 25);               // sc1
+      scratch_vaddr = field(w, 13, 13);          // sve
+    } else {
+      inst.dlc = field(w, 25, 25);               // scc
+      if (field(w, 13, 13)) d.unknown("FLAT lds bit");
+      scratch_vaddr = saddr == off;
+    }
+  } else {
+    inst.slc = field(w, 15, 15);
+    inst.glc = field(w, 14, 14);
+    inst.dlc = field(w, 13, 13);
+    scratch_vaddr = field(w1, 23, 23);
+  }
+  // gfx9 spells "no saddr" 0x7f; gfx11 uses null, and both leave the field 0 for FLAT.
+  const bool has_saddr = format != Format::flat && saddr != off;
+  if (has_saddr) inst.src[2] = d.scalar_register(saddr, format == Format::global ? Type::b64 : Type::b32);
+  if (row->src0 != Type::none) {
+    const bool has_vaddr = format != Format::scratch || scratch_vaddr;
+    const Type width = format == Format::scratch || has_saddr ? Type::b32 : Type::b64;
+    if (has_vaddr) inst.src[0] = d.vector_register(field(w1, 7, 0), width);
+  }
+  if (row->src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row->src1, acc);
+  const bool writes = row->dst != Type::none && (!(row->flags & kReturns) || inst.glc);
+  if (writes) inst.dst = d.vector_register(field(w1, 31, 24), row->dst, acc);
+}
+
+void decode_mubuf(Decoding& d) {
+  const std::uint32_t w = d.word(0), w1 = d.word(1);
+  d.used = 2;
+  const bool gfx9 = d.gfx9();
+  const unsigned op = gfx9 ? field(w, 24, 18) : field(w, 25, 18);
+  const Row* row = OpcodeTable::get(d.target).find(Format::mubuf, op);
+  if (!d.take(row, Format::mubuf, op)) return;
+  Inst& inst = d.inst();
+  inst.offset = static_cast<std::int32_t>(field(w, 11, 0));
+  inst.glc = field(w, 14, 14);
+  bool acc = false;
+  if (gfx9) {
+    inst.slc = field(w, 17, 17);
+    inst.lds = field(w, 16, 16);
+    inst.dlc = field(w, 15, 15);  // scc of gfx90a, sc1 of gfx942
+    inst.offen = field(w, 12, 12);
+    inst.idxen = field(w, 13, 13);
+    acc = field(w1, 23, 23);
+  } else {
+    inst.dlc = field(w, 13, 13);
+    inst.slc = field(w, 12, 12);
+    inst.idxen = field(w1, 23, 23);
+    inst.offen = field(w1, 22, 22);
+    inst.tfe = field(w1, 21, 21);
+  }
+  if (inst.tfe) d.unknown("tfe modifier");
+  if (inst.lds) d.unknown("lds modifier");
+  if (row->src0 == Type::none) return;  // cache operations
+  if (inst.offen || inst.idxen)
+    inst.src[0] = d.vector_register(field(w1, 7, 0), inst.offen && inst.idxen ? Type::b64 : Type::b32);
+  inst.src[2] = d.scalar_register(field(w1, 20, 16) * 4, Type::b128);
+  inst.src[3] = d.source(field(w1, 31, 24), Type::b32);
+  if (row->src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row->src1, acc);
+  // Loads and returning atomics write the data registers.
+  const bool writes = row->dst != Type::none && (!(row->flags & kReturns) || inst.glc);
+  if (writes) inst.dst = d.vector_register(field(w1, 15, 8), row->dst, acc);
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,54 @@
+#include "vgpu/isa/launch/step.hpp"
+
+namespace kerncap::vgpu::isa {
+namespace {
+
+bool is_valu(Format f) { return f >= Format::vop1 && f <= Format::vinterp; }
+
+// VGPR indexing of gfx9: m0[7:0] is added to the VGPR numbers that m0[15:12] selects (src0, src1, src2, dst).
+void issue_indexed(Wave& w, const Inst& inst) {
+  Inst shifted = inst;
+  const unsigned index = w.s[kM0] & 0xff, select = w.s[kM0] >> 12;
+  bool inside = true;
+  const auto shift = [&](Operand& o) {
+    if (o.kind != OperandKind::vgpr || o.index >= 256) return;
+    o.index = static_cast<std::uint16_t>(o.index + index);
+    inside &= o.index + dwords(o.type, w.size) <= w.vgprs;
+  };
+  for (unsigned i = 0; i < 3; ++i)
+    if (select >> i & 1) shift(shifted.src[i]);
+  if (select >> 3 & 1) shift(shifted.dst);
+  if (!inside) return w.stop(Outcome::Kind::illegal, "indexed VGPR out of range");
+  shifted.handler(w, shifted);
+}
+
+void refuse(Wave& w, const Decoded& error) {
+  w.stop(error.status == Decoded::Status::unknown ? Outcome::Kind::unimplemented : Outcome::Kind::illegal, error.reason);
+}
+
+}  // namespace
+
+std::uint64_t run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
+  std::uint64_t issued = 0;
+  Decoded error;
+  while (w.state == Wave::State::running && issued < limit) {
+    const Inst* inst = code.fetch(w.pc, error);
+    if (!inst) [[unlikely]] {
+      refuse(w, error);
+      break;
+    }
+    if (inst->vgpr_end > w.vgprs || inst->agpr_end > w.agprs) [[unlikely]] {
+      w.stop(Outcome::Kind::illegal, "vector register beyond the kernel's allocation");
+      break;
+    }
+    w.next_pc = w.pc + inst->size_bytes;
+    if (w.gpr_index_on && is_valu(inst->format)) [[unlikely]] issue_indexed(w, *inst);
+    else inst->handler(w, *inst);
+    ++issued;
+    if (w.state == Wave::State::stopped) [[unlikely]] break;  // pc stays at the instruction
+    w.pc = w.next_pc;
+  }
+  return issued;
+}
+
+}  // namespace kerncap::vgpu::isa

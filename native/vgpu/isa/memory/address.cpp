@@ -1,0 +1,82 @@
+#include "vgpu/isa/memory/address.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kerncap::vgpu::isa {
+
+std::byte* AddressCache::find_slow(std::uint64_t va, std::uint64_t bytes, bool write) {
+  std::size_t slot = 1;
+  while (slot < entries_.size() && !(va >= entries_[slot].va && va < entries_[slot].end)) ++slot;
+  if (slot == entries_.size()) {
+    const Memory::Mapping found = memory_.find(va);
+    if (!found) return nullptr;
+    slot = entries_.size() - 1;
+    entries_[slot] = found;
+  }
+  std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(slot),
+              entries_.begin() + static_cast<std::ptrdiff_t>(slot) + 1);
+  return inside(entries_[0], va, bytes, write);
+}
+
+std::uint64_t AddressCache::first_bad(std::uint64_t va, std::uint64_t bytes, bool write) {
+  const std::uint64_t end = va + bytes;
+  while (va < end) {
+    if (!find(va, 1, write)) return va;
+    va = std::max(va + 1, std::min(end, entries_[0].end));
+  }
+  return end;
+}
+
+std::uint64_t AddressCache::readable(std::uint64_t va, std::uint64_t bytes) {
+  refresh();
+  return first_bad(va, bytes, false) - va;
+}
+
+bool AddressCache::read(std::uint64_t va, void* to, std::uint64_t bytes) {
+  refresh();
+  if (const std::byte* host = find(va, bytes, false)) {
+    // One load for the sizes that a spinning kernel may watch.
+    if (bytes == 4) std::memcpy(to, host, 4);
+    else if (bytes == 8) std::memcpy(to, host, 8);
+    else std::memcpy(to, host, bytes);
+    return true;
+  }
+  auto* out = static_cast<std::byte*>(to);
+  while (bytes != 0) {
+    if (!find(va, 1, false)) return false;
+    const std::uint64_t part = std::min(bytes, entries_[0].end - va);
+    std::memcpy(out, entries_[0].host + (va - entries_[0].va), part);
+    va += part;
+    out += part;
+    bytes -= part;
+  }
+  return true;
+}
+
+bool AddressCache::write(std::uint64_t va, const void* from, std::uint64_t bytes) {
+  refresh();
+  if (std::byte* host = find(va, bytes, true)) {
+    std::memcpy(host, from, bytes);
+    return true;
+  }
+  if (first_bad(va, bytes, true) != va + bytes) return false;
+  const auto* in = static_cast<const std::byte*>(from);
+  while (bytes != 0) {
+    find(va, 1, true);
+    const std::uint64_t part = std::min(bytes, entries_[0].end - va);
+    std::memcpy(entries_[0].host + (va - entries_[0].va), in, part);
+    va += part;
+    in += part;
+    bytes -= part;
+  }
+  return true;
+}
+
+void page_fault(Wave& wave, std::uint64_t va, bool write) {
+  wave.fault_va = va;
+  wave.fault_write = write;
+  wave.stop(Outcome::Kind::page_fault, write ? "store to an address that is not mapped" : "load from an address that is not mapped");
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,147 @@
+// DS instructions that are neither plain loads and stores nor atomics: two addresses, permutes, swizzle, append.
+#include <cstring>
+
+#include "vgpu/isa/memory/lanes.hpp"
+#include "vgpu/isa/memory/tables.hpp"
+
+namespace kerncap::vgpu::isa::memory {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// Both reads happen before the destination, which may be the address register, is written.
+template <unsigned n, unsigned stride>
+void read2(Wave& w, const Inst& i) {
+  Lanes first, second;
+  if (!resolve_lds_at(w, i, i.offset0 * stride * n * 4u, n * 4, Access::load, first) ||
+      !resolve_lds_at(w, i, i.offset1 * stride * n * 4u, n * 4, Access::load, second))
+    return;
+  u32* out = w.vreg(i.dst.index);
+  for_each_lane(first.mask, [&](unsigned l) {
+    u32 data[2 * n];
+    std::memcpy(data, first.ptr[l], n * 4);
+    std::memcpy(data + n, second.ptr[l], n * 4);
+    for (unsigned k = 0; k < 2 * n; ++k) out[k * kLanes + l] = data[k];
+  });
+}
+template <unsigned n>
+void put(const Lanes& lanes, const u32* in) {
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    u32 data[n];
+    for (unsigned k = 0; k < n; ++k) data[k] = in[k * kLanes + l];
+    std::memcpy(lanes.ptr[l], data, sizeof data);
+  });
+}
+template <unsigned n, unsigned stride>
+void write2(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve_lds_at(w, i, i.offset0 * stride * n * 4u, n * 4, Access::store, lanes)) return;
+  put<n>(lanes, w.vreg(i.src[1].index));
+  if (!resolve_lds_at(w, i, i.offset1 * stride * n * 4u, n * 4, Access::store, lanes)) return;
+  put<n>(lanes, w.vreg(i.src[3].index));
+}
+
+// Lane numbers of permutes are byte addresses; the offset is added first.
+void bpermute(Wave& w, const Inst& i) {
+  const u32* address = w.vreg(i.src[0].index);
+  const u32* data = w.vreg(i.src[1].index);
+  u32* out = w.vreg(i.dst.index);
+  const u64 exec = w.exec();
+  u32 result[kLanes];
+  for_each_lane(exec, [&](unsigned l) {
+    const unsigned from = (address[l] + static_cast<u32>(i.offset)) / 4 % w.size;
+    result[l] = exec >> from & 1 ? data[from] : 0;  // a lane that is off gives zero
+  });
+  for_each_lane(exec, [&](unsigned l) { out[l] = result[l]; });
+}
+void permute(Wave& w, const Inst& i) {
+  const u32* address = w.vreg(i.src[0].index);
+  const u32* data = w.vreg(i.src[1].index);
+  u32* out = w.vreg(i.dst.index);
+  u32 result[kLanes] = {};
+  const u64 exec = w.exec();
+  for_each_lane(exec, [&](unsigned l) { result[(address[l] + static_cast<u32>(i.offset)) / 4 % w.size] = data[l]; });
+  for_each_lane(exec, [&](unsigned l) { out[l] = result[l]; });
+}
+
+// Source lane of ds_swizzle_b32. Source: "DS_SWIZZLE_B32" of the MI300 and RDNA3 ISA manuals.
+unsigned swizzle_source(unsigned lane, u32 offset) {
+  const unsigned group = lane & ~31u, in_group = lane & 31;
+  if (offset >= 0xc000) {  // rotation
+    const u32 mask = offset & 0x1f, amount = offset >> 5 & 0x1f;
+    const bool left = !(offset >> 10 & 1);
+    const unsigned moved = (left ? in_group + amount : in_group + 32 - amount) & 31;
+    return group | (in_group & mask) | (moved & ~mask & 31);
+  }
+  if (offset & 0x8000) return (lane & ~3u) | (offset >> ((lane & 3) * 2) & 3);
+  const u32 and_mask = offset & 0x1f, or_mask = offset >> 5 & 0x1f, xor_mask = offset >> 10 & 0x1f;
+  return group | (((in_group & and_mask) | or_mask) ^ xor_mask);
+}
+void swizzle(Wave& w, const Inst& i) {
+  const u32* data = w.vreg(i.src[0].index);
+  u32* out = w.vreg(i.dst.index);
+  const u64 exec = w.exec();
+  const u32 offset = static_cast<u32>(i.offset);
+  if (offset >= 0xe000) return w.stop(Outcome::Kind::unimplemented, "FFT swizzle");
+  u32 result[kLanes];
+  for_each_lane(exec, [&](unsigned l) {
+    const unsigned from = swizzle_source(l, offset);
+    result[l] = exec >> from & 1 ? data[from] : 0;
+  });
+  for_each_lane(exec, [&](unsigned l) { out[l] = result[l]; });
+}
+
+// ds_append and ds_consume count active lanes at m0[31:16] + offset; every lane gets the value before.
+template <bool append>
+void count(Wave& w, const Inst& i) {
+  const u64 exec = w.exec();
+  if (!exec) return;
+  const u32 address = (w.s[kM0] >> 16) + static_cast<u32>(i.offset);
+  std::vector<std::uint8_t>& lds = w.group->lds;
+  u32 old = 0;
+  if (std::uint64_t{address} + 4 <= lds.size()) {
+    std::memcpy(&old, lds.data() + address, 4);
+    const u32 lanes = static_cast<u32>(std::popcount(exec));
+    const u32 updated = append ? old + lanes : old - lanes;
+    std::memcpy(lds.data() + address, &updated, 4);
+  }
+  u32* out = w.vreg(i.dst.index);
+  for_each_lane(exec, [&](unsigned l) { out[l] = old; });
+}
+void nothing(Wave&, const Inst&) {}
+
+#define DS(NAME, NAME11, OP9, OP11, DST, ADDR, A, B, FLAGS, ...) \
+  Row { NAME, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::DST, Type::ADDR, Type::A, Type::B, __VA_ARGS__, FLAGS }
+constexpr std::uint16_t no = kNoOpcode;
+
+const Row rows[] = {
+    DS("ds_read2_b32", "ds_load_2addr_b32", 0x37, 0x37, b64, b32, none, none, kTwoAddress, read2<1, 1>),
+    DS("ds_read2st64_b32", "ds_load_2addr_stride64_b32", 0x38, 0x38, b64, b32, none, none, kTwoAddress, read2<1, 64>),
+    DS("ds_read2_b64", "ds_load_2addr_b64", 0x77, 0x77, b128, b32, none, none, kTwoAddress, read2<2, 1>),
+    DS("ds_read2st64_b64", "ds_load_2addr_stride64_b64", 0x78, 0x78, b128, b32, none, none, kTwoAddress, read2<2, 64>),
+    DS("ds_write2_b32", "ds_store_2addr_b32", 0x0e, 0x0e, none, b32, b32, b32, kTwoAddress, write2<1, 1>),
+    DS("ds_write2st64_b32", "ds_store_2addr_stride64_b32", 0x0f, 0x0f, none, b32, b32, b32, kTwoAddress, write2<1, 64>),
+    DS("ds_write2_b64", "ds_store_2addr_b64", 0x4e, 0x4e, none, b32, b64, b64, kTwoAddress, write2<2, 1>),
+    DS("ds_write2st64_b64", "ds_store_2addr_stride64_b64", 0x4f, 0x4f, none, b32, b64, b64, kTwoAddress, write2<2, 64>),
+    DS("ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32", 0x2e, 0x2e, b64, b32, b32, b32, kTwoAddress, nullptr),
+    DS("ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32", 0x2f, 0x2f, b64, b32, b32, b32, kTwoAddress, nullptr),
+    DS("ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64", 0x6e, 0x6e, b128, b32, b64, b64, kTwoAddress, nullptr),
+    DS("ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64", 0x6f, 0x6f, b128, b32, b64, b64, kTwoAddress, nullptr),
+    DS("ds_swizzle_b32", nullptr, 0x3d, 0x35, b32, b32, none, none, kNone, swizzle),
+    DS("ds_permute_b32", nullptr, 0x3e, 0xb2, b32, b32, b32, none, kNone, permute),
+    DS("ds_bpermute_b32", nullptr, 0x3f, 0xb3, b32, b32, b32, none, kNone, bpermute),
+    DS("ds_consume", nullptr, 0xbd, 0x3d, b32, none, none, none, kNone, count<false>),
+    DS("ds_append", nullptr, 0xbe, 0x3e, b32, none, none, none, kNone, count<true>),
+    DS("ds_nop", nullptr, 0x14, 0x14, none, none, none, none, kNone, nothing),
+    DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, nullptr),
+    DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, nullptr),
+    DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kNone, nullptr),
+    DS("ds_bvh_stack_rtn_b32", nullptr, no, 0xad, b32, b32, b32, b128, kNone, nullptr),
+};
+
+}  // namespace
+
+std::span<const Row> ds_rows() { return rows; }
+
+}  // namespace kerncap::vgpu::isa::memory

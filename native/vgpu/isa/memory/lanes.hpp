@@ -1,0 +1,54 @@
+// Where each lane of a vector memory instruction reads or writes.
+// In: a memory instruction. Out: one host pointer a lane, whatever the segment (global, flat, scratch, buffer, LDS), after
+// all checks: a fault stops the wave before any lane has stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "vgpu/isa/inst.hpp"
+#include "vgpu/isa/wave.hpp"
+
+namespace kerncap::vgpu::isa {
+
+enum class Access : std::uint8_t { load, store, atomic };
+
+struct Lanes {
+  std::uint64_t mask = 0;        // lanes to be served; their pointers are valid for the access size
+  std::byte* ptr[kLanes];
+  // Lane k's pointer is ptr[first] + k * the access size and every lane of the wave is active.
+  bool unit_stride = false;
+
+  // Lanes whose bytes are not contiguous in the host, or of which only a part is in range, work on a copy.
+  struct Copy {
+    unsigned lane;
+    std::uint64_t va;
+    std::uint32_t valid_bytes;   // of the access size; the rest reads as zero and is not stored
+    alignas(16) std::byte bytes[16];
+  };
+  std::vector<Copy> copies;
+};
+
+// Fills `lanes`; false when there is nothing to do (EXEC is zero) or the wave was stopped.
+bool resolve(Wave& wave, const Inst& inst, std::uint32_t bytes, Access access, Lanes& lanes);
+// The same for LDS at the address operand plus `offset` (the two-address instructions).
+bool resolve_lds_at(Wave& wave, const Inst& inst, std::uint32_t offset, std::uint32_t bytes, Access access, Lanes& lanes);
+// Writes copies back after a store.
+void finish_store(Wave& wave, Lanes& lanes);
+
+// Calls f(lane) for each lane of a mask.
+template <class F>
+void for_each_lane(std::uint64_t mask, F f) {
+  if (mask == ~std::uint64_t{0}) {
+    for (unsigned lane = 0; lane < 64; ++lane) f(lane);
+    return;
+  }
+  if (mask == 0xffffffff) {
+    for (unsigned lane = 0; lane < 32; ++lane) f(lane);
+    return;
+  }
+  for (std::uint64_t m = mask; m != 0; m &= m - 1) f(static_cast<unsigned>(std::countr_zero(m)));
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,166 @@
+// Loads and stores of every segment: FLAT, GLOBAL, SCRATCH, MUBUF and their DS counterparts.
+#include <atomic>
+#include <cstring>
+
+#include "vgpu/isa/memory/lanes.hpp"
+#include "vgpu/isa/memory/tables.hpp"
+
+namespace kerncap::vgpu::isa::memory {
+namespace {
+
+template <unsigned n>
+void load_dwords(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, n * 4, Access::load, lanes)) return;
+  std::uint32_t* out = w.vreg(i.dst.index);
+  if (n == 1 && lanes.unit_stride) {
+    std::memcpy(out, lanes.ptr[0], w.size * 4);
+    return;
+  }
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    std::uint32_t data[n];
+    std::memcpy(data, lanes.ptr[l], sizeof data);
+    for (unsigned k = 0; k < n; ++k) out[k * kLanes + l] = data[k];
+  });
+}
+
+template <unsigned n>
+void store_dwords(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, n * 4, Access::store, lanes)) return;
+  const std::uint32_t* in = w.vreg(i.src[1].index);
+  if (n == 1 && lanes.unit_stride) {
+    std::memcpy(lanes.ptr[0], in, w.size * 4);
+    return;
+  }
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    std::uint32_t data[n];
+    for (unsigned k = 0; k < n; ++k) data[k] = in[k * kLanes + l];
+    std::memcpy(lanes.ptr[l], data, sizeof data);
+  });
+  finish_store(w, lanes);
+}
+
+enum class Part { whole, low, high };  // of the register: the d16 forms keep the other half
+
+template <class T, Part part>
+void load_small(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, sizeof(T), Access::load, lanes)) return;
+  std::uint32_t* out = w.vreg(i.dst.index);
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    T value;
+    std::memcpy(&value, lanes.ptr[l], sizeof value);
+    const auto wide = static_cast<std::uint32_t>(std::int32_t{value});
+    if constexpr (part == Part::whole) out[l] = wide;
+    else if constexpr (part == Part::low) out[l] = (out[l] & 0xffff0000) | (wide & 0xffff);
+    else out[l] = (out[l] & 0xffff) | wide << 16;
+  });
+}
+
+template <class T, Part part>
+void store_small(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, sizeof(T), Access::store, lanes)) return;
+  const std::uint32_t* in = w.vreg(i.src[1].index);
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    const T value = static_cast<T>(part == Part::high ? in[l] >> 16 : in[l]);
+    std::memcpy(lanes.ptr[l], &value, sizeof value);
+  });
+  finish_store(w, lanes);
+}
+
+using u8 = std::uint8_t;
+using i8 = std::int8_t;
+using u16 = std::uint16_t;
+using i16 = std::int16_t;
+
+// Cache operations order memory; nothing is cached.
+void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+#define SEGMENTS(NAME9, NAME11, OP9, OP11, DST, DATA, FLAGS, ...) \
+  Row { "flat_" NAME9, "flat_" NAME11, Format::flat, OP9, OP11, kAllTargets, Type::DST, Type::b64, Type::DATA, Type::none, __VA_ARGS__, FLAGS }, \
+  Row { "global_" NAME9, "global_" NAME11, Format::global, OP9, OP11, kAllTargets, Type::DST, Type::b64, Type::DATA, Type::none, __VA_ARGS__, FLAGS }, \
+  Row { "scratch_" NAME9, "scratch_" NAME11, Format::scratch, OP9, OP11, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, __VA_ARGS__, FLAGS }, \
+  Row { "buffer_" NAME9, "buffer_" NAME11, Format::mubuf, OP9, OP11, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, __VA_ARGS__, FLAGS }
+#define DS_LOAD(NAME9, NAME11, OP9, OP11, DST, FLAGS, ...) \
+  Row { NAME9, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::DST, Type::b32, Type::none, Type::none, __VA_ARGS__, FLAGS }
+#define DS_STORE(NAME9, NAME11, OP9, OP11, DATA, ...) \
+  Row { NAME9, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::none, Type::b32, Type::DATA, Type::none, __VA_ARGS__ }
+#define CACHE(NAME, OP9, OP11, TARGETS) \
+  Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
+#define FORMATTED(NAME, NAME11, OP, DST, DATA) \
+  Row { NAME, NAME11, Format::mubuf, OP, OP, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, nullptr }
+constexpr std::uint16_t no = kNoOpcode;
+
+const Row rows[] = {
+    SEGMENTS("load_ubyte", "load_u8", 0x10, 0x10, b32, none, kNone, load_small<u8, Part::whole>),
+    SEGMENTS("load_sbyte", "load_i8", 0x11, 0x11, b32, none, kNone, load_small<i8, Part::whole>),
+    SEGMENTS("load_ushort", "load_u16", 0x12, 0x12, b32, none, kNone, load_small<u16, Part::whole>),
+    SEGMENTS("load_sshort", "load_i16", 0x13, 0x13, b32, none, kNone, load_small<i16, Part::whole>),
+    SEGMENTS("load_dword", "load_b32", 0x14, 0x14, b32, none, kNone, load_dwords<1>),
+    SEGMENTS("load_dwordx2", "load_b64", 0x15, 0x15, b64, none, kNone, load_dwords<2>),
+    SEGMENTS("load_dwordx3", "load_b96", 0x16, 0x16, b96, none, kNone, load_dwords<3>),
+    SEGMENTS("load_dwordx4", "load_b128", 0x17, 0x17, b128, none, kNone, load_dwords<4>),
+    SEGMENTS("load_ubyte_d16", "load_d16_u8", 0x20, 0x1e, b32, none, kReadsDst, load_small<u8, Part::low>),
+    SEGMENTS("load_ubyte_d16_hi", "load_d16_hi_u8", 0x21, 0x21, b32, none, kReadsDst, load_small<u8, Part::high>),
+    SEGMENTS("load_sbyte_d16", "load_d16_i8", 0x22, 0x1f, b32, none, kReadsDst, load_small<i8, Part::low>),
+    SEGMENTS("load_sbyte_d16_hi", "load_d16_hi_i8", 0x23, 0x22, b32, none, kReadsDst, load_small<i8, Part::high>),
+    SEGMENTS("load_short_d16", "load_d16_b16", 0x24, 0x20, b32, none, kReadsDst, load_small<u16, Part::low>),
+    SEGMENTS("load_short_d16_hi", "load_d16_hi_b16", 0x25, 0x23, b32, none, kReadsDst, load_small<u16, Part::high>),
+    SEGMENTS("store_byte", "store_b8", 0x18, 0x18, none, b32, kNone, store_small<u8, Part::low>),
+    SEGMENTS("store_byte_d16_hi", "store_d16_hi_b8", 0x19, 0x24, none, b32, kNone, store_small<u8, Part::high>),
+    SEGMENTS("store_short", "store_b16", 0x1a, 0x19, none, b32, kNone, store_small<u16, Part::low>),
+    SEGMENTS("store_short_d16_hi", "store_d16_hi_b16", 0x1b, 0x25, none, b32, kNone, store_small<u16, Part::high>),
+    SEGMENTS("store_dword", "store_b32", 0x1c, 0x1a, none, b32, kNone, store_dwords<1>),
+    SEGMENTS("store_dwordx2", "store_b64", 0x1d, 0x1b, none, b64, kNone, store_dwords<2>),
+    SEGMENTS("store_dwordx3", "store_b96", 0x1e, 0x1c, none, b96, kNone, store_dwords<3>),
+    SEGMENTS("store_dwordx4", "store_b128", 0x1f, 0x1d, none, b128, kNone, store_dwords<4>),
+
+    DS_LOAD("ds_read_i8", "ds_load_i8", 0x39, 0x39, b32, kNone, load_small<i8, Part::whole>),
+    DS_LOAD("ds_read_u8", "ds_load_u8", 0x3a, 0x3a, b32, kNone, load_small<u8, Part::whole>),
+    DS_LOAD("ds_read_i16", "ds_load_i16", 0x3b, 0x3b, b32, kNone, load_small<i16, Part::whole>),
+    DS_LOAD("ds_read_u16", "ds_load_u16", 0x3c, 0x3c, b32, kNone, load_small<u16, Part::whole>),
+    DS_LOAD("ds_read_b32", "ds_load_b32", 0x36, 0x36, b32, kNone, load_dwords<1>),
+    DS_LOAD("ds_read_b64", "ds_load_b64", 0x76, 0x76, b64, kNone, load_dwords<2>),
+    DS_LOAD("ds_read_b96", "ds_load_b96", 0xfe, 0xfe, b96, kNone, load_dwords<3>),
+    DS_LOAD("ds_read_b128", "ds_load_b128", 0xff, 0xff, b128, kNone, load_dwords<4>),
+    DS_LOAD("ds_read_u8_d16", "ds_load_u8_d16", 0x56, 0xa2, b32, kReadsDst, load_small<u8, Part::low>),
+    DS_LOAD("ds_read_u8_d16_hi", "ds_load_u8_d16_hi", 0x57, 0xa3, b32, kReadsDst, load_small<u8, Part::high>),
+    DS_LOAD("ds_read_i8_d16", "ds_load_i8_d16", 0x58, 0xa4, b32, kReadsDst, load_small<i8, Part::low>),
+    DS_LOAD("ds_read_i8_d16_hi", "ds_load_i8_d16_hi", 0x59, 0xa5, b32, kReadsDst, load_small<i8, Part::high>),
+    DS_LOAD("ds_read_u16_d16", "ds_load_u16_d16", 0x5a, 0xa6, b32, kReadsDst, load_small<u16, Part::low>),
+    DS_LOAD("ds_read_u16_d16_hi", "ds_load_u16_d16_hi", 0x5b, 0xa7, b32, kReadsDst, load_small<u16, Part::high>),
+    DS_STORE("ds_write_b8", "ds_store_b8", 0x1e, 0x1e, b32, store_small<u8, Part::low>),
+    DS_STORE("ds_write_b16", "ds_store_b16", 0x1f, 0x1f, b32, store_small<u16, Part::low>),
+    DS_STORE("ds_write_b8_d16_hi", "ds_store_b8_d16_hi", 0x54, 0xa0, b32, store_small<u8, Part::high>),
+    DS_STORE("ds_write_b16_d16_hi", "ds_store_b16_d16_hi", 0x55, 0xa1, b32, store_small<u16, Part::high>),
+    DS_STORE("ds_write_b32", "ds_store_b32", 0x0d, 0x0d, b32, store_dwords<1>),
+    DS_STORE("ds_write_b64", "ds_store_b64", 0x4d, 0x4d, b64, store_dwords<2>),
+    DS_STORE("ds_write_b96", "ds_store_b96", 0xde, 0xde, b96, store_dwords<3>),
+    DS_STORE("ds_write_b128", "ds_store_b128", 0xdf, 0xdf, b128, store_dwords<4>),
+
+    CACHE("buffer_wbl2", 0x28, no, kGfx9),
+    CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),
+    CACHE("buffer_inv", 0x29, no, bit(Target::gfx942)),
+    CACHE("buffer_wbinvl1", 0x3e, no, bit(Target::gfx90a)),
+    CACHE("buffer_wbinvl1_vol", 0x3f, no, bit(Target::gfx90a)),
+    CACHE("buffer_gl0_inv", no, 0x2b, kGfx11),
+    CACHE("buffer_gl1_inv", no, 0x2c, kGfx11),
+
+    // Known by name only.
+    FORMATTED("buffer_load_format_x", nullptr, 0x00, b32, none),
+    FORMATTED("buffer_load_format_xy", nullptr, 0x01, b64, none),
+    FORMATTED("buffer_load_format_xyz", nullptr, 0x02, b96, none),
+    FORMATTED("buffer_load_format_xyzw", nullptr, 0x03, b128, none),
+    FORMATTED("buffer_store_format_x", nullptr, 0x04, none, b32),
+    FORMATTED("buffer_store_format_xy", nullptr, 0x05, none, b64),
+    FORMATTED("buffer_store_format_xyz", nullptr, 0x06, none, b96),
+    FORMATTED("buffer_store_format_xyzw", nullptr, 0x07, none, b128),
+};
+
+}  // namespace
+
+std::span<const Row> load_store_rows() { return rows; }
+
+}  // namespace kerncap::vgpu::isa::memory

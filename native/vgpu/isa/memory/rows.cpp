@@ -1,0 +1,18 @@
+#include <vector>
+
+#include "vgpu/isa/memory/tables.hpp"
+#include "vgpu/isa/rows.hpp"
+
+namespace kerncap::vgpu::isa {
+
+std::span<const Row> memory_rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> rows;
+    for (const auto table : {memory::load_store_rows(), memory::atomic_rows(), memory::ds_atomic_rows(), memory::ds_rows()})
+      rows.insert(rows.end(), table.begin(), table.end());
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,27 @@
+// The VALU handler tables, each in two instruction set variants. Called by tables.cpp, which picks one at run time.
+#pragma once
+
+#include <span>
+
+#include "vgpu/isa/inst.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define KERNCAP_VALU_WIDE 1
+#else
+#define KERNCAP_VALU_WIDE 0
+#endif
+
+#define KERNCAP_VALU_TABLES(X) \
+  X(int32_rows) X(int64_rows) X(int16_rows) X(float32_rows) X(float64_rows) X(float16_rows) X(convert_rows) \
+  X(compare_rows) X(divide_rows) X(cross_rows) X(packed_rows)
+
+namespace kerncap::vgpu::isa::valu {
+#define KERNCAP_DECLARE(name) std::span<const Row> name();
+namespace portable {
+KERNCAP_VALU_TABLES(KERNCAP_DECLARE)
+}
+namespace wide {
+KERNCAP_VALU_TABLES(KERNCAP_DECLARE)
+}
+#undef KERNCAP_DECLARE
+}  // namespace kerncap::vgpu::isa::valu

@@ -1,0 +1,42 @@
+// A VOPD pair: both halves read their sources before either writes.
+#include <algorithm>
+
+#include "vgpu/isa/rows.hpp"
+#include "vgpu/isa/wave.hpp"
+
+namespace kerncap::vgpu::isa {
+namespace {
+
+bool reads(const Inst& half, std::uint16_t vgpr) {
+  if ((half.row->flags & kReadsDst) && half.dst.index == vgpr) return true;
+  return std::any_of(std::begin(half.src), std::end(half.src), [&](const Operand& o) {
+    return o.kind == OperandKind::vgpr && o.index == vgpr;
+  });
+}
+
+}  // namespace
+
+void execute_vopd(Wave& wave, const Inst& x) {
+  const Inst& y = *x.dual;
+  if (!reads(y, x.dst.index)) {
+    x.row->handler(wave, x);
+    if (wave.state == Wave::State::running) y.row->handler(wave, y);
+    return;
+  }
+  if (!reads(x, y.dst.index)) {
+    y.row->handler(wave, y);
+    if (wave.state == Wave::State::running) x.row->handler(wave, x);
+    return;
+  }
+  // Each half reads what the other writes: run X, put its old destination back for Y, then write X's result again.
+  LaneBuffer before, result;
+  std::uint32_t* dst = wave.vreg(x.dst.index);
+  std::copy_n(dst, kLanes, before.lane);
+  x.row->handler(wave, x);
+  std::copy_n(dst, kLanes, result.lane);
+  std::copy_n(before.lane, kLanes, dst);
+  if (wave.state == Wave::State::running) y.row->handler(wave, y);
+  std::copy_n(result.lane, kLanes, dst);
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,48 @@
+"""The runtime image's entry point gives up the network for everything it starts, whatever network the container has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
+
+TRY_SOCKETS = """
+import runpy, socket, subprocess, sys
+entrypoint = runpy.run_path("/opt/kerncap/bin/entrypoint")
+socket.socket().close()
+entrypoint["give_up_network"]()
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK):
+    try:
+        socket.socket(family, socket.SOCK_RAW if family == socket.AF_NETLINK else socket.SOCK_STREAM)
+        sys.exit(f"{family} can still be made")
+    except PermissionError:
+        pass
+child = subprocess.run([sys.executable, "-c", "import socket; socket.socket()"], stderr=subprocess.PIPE, text=True)
+assert child.returncode == 1 and "PermissionError" in child.stderr, child.stderr
+print("given up")
+"""
+
+
+def in_image(suite: str, *arguments: str, python: str | None = None) -> subprocess.CompletedProcess[str]:
+    argv = ["docker", "run", "--rm", "--network", "host"]
+    argv += ["--entrypoint", "python3"] if python else []
+    argv += [f"{NAMESPACE}/runtime:{suite}", *(["-I", "-c", python] if python else arguments)]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=120)
+
+
+def test_no_socket_after_the_network_is_given_up(suite: str) -> None:
+    done = in_image(suite, python=TRY_SOCKETS)
+    assert done.stdout == "given up\n", done.stderr
+
+
+def test_help_says_how(suite: str) -> None:
+    done = in_image(suite, "--help")
+    assert done.returncode == 0
+    assert "[COMMAND] BUNDLE [OPTIONS]" in done.stdout
+
+
+def test_the_bundle_comes_first(suite: str) -> None:
+    done = in_image(suite, "validate", "--json")
+    assert done.returncode == 2
+    assert "usage.no-bundle" in done.stderr

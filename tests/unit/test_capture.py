@@ -1,0 +1,132 @@
+"""Running an application: what becomes of each way in which it can end.
+
+A shell script stands in for the application and writes what the tool library would write; the e2e tests run the real one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kerncap.capture.application import Captured, Order, describe_status, run_application
+from kerncap.capture.seal import add_facts, add_self_check, allowed_environment
+from kerncap.errors import CaptureError, HostError, KerncapError
+from kerncap.native import Device, NativeFiles
+
+WORK = 'W=$(dirname "$KERNCAP_CAPTURE_CONTROL")\n'
+SEEN = {
+    "schema": "kerncap.seen/1",
+    "pid": 1,
+    "queues": 3,
+    "dispatches": 41200,
+    "kernels": [
+        {"name": "_Z10vector_addPf", "demangled": "vector_add(float*)", "dispatches": 41199, "matched": False},
+        {"name": "_Z5scalePf", "demangled": "scale(float*)", "dispatches": 1, "matched": False},
+    ],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> NativeFiles:
+    folder = tmp_path / "native"
+    folder.mkdir()
+    # LD_PRELOAD of an empty file only makes the loader complain, so the device is `gpu` here.
+    (folder / "libkerncap.so").touch()
+    return NativeFiles(folder)
+
+
+def run(tmp_path: Path, files: NativeFiles, script: str, kernel: str = "vector_add", **order: object) -> Captured:
+    work = tmp_path / "work"
+    work.mkdir()
+    settings = {"kernel": kernel, "command": ("sh", "-c", WORK + script), "device": Device("gpu"), "timeout_s": 20.0}
+    return run_application(Order(**{**settings, **order}), work, files, on_stdout=lambda _: None)  # type: ignore[arg-type]
+
+
+def failure(tmp_path: Path, files: NativeFiles, script: str, **more: object) -> KerncapError:
+    with pytest.raises(KerncapError) as error:
+        run(tmp_path, files, script, **more)  # type: ignore[arg-type]
+    assert error.value.hint
+    return error.value
+
+
+def test_a_capture_counts_whatever_the_application_returns(tmp_path: Path, files: NativeFiles) -> None:
+    script = (
+        'mkdir $W/capture; echo {} > $W/capture/capture.json; grep -q "libkerncap.so" <<E\n$HSA_TOOLS_LIB\nE\nexit 7'
+    )
+    captured = run(tmp_path, files, script)
+    assert captured.returncode == 7
+    assert captured.application_status == "exited with 7"
+    control = json.loads((tmp_path / "work" / "control.json").read_text())
+    assert control["kernel"] == "vector_add"
+    assert control["work_dir"] == str(tmp_path / "work")
+
+
+def test_no_match_lists_near_names(tmp_path: Path, files: NativeFiles) -> None:
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(SEEN)}\nE", kernel="vektor_add")
+    assert (error.code, error.exit_code) == ("capture.no-match", 5)
+    assert "vector_add(float*)" in error.message
+    assert "41200 dispatches" in error.message
+    assert "scale" not in error.message
+
+
+def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFiles) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0]["matched"] = True
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", dispatch=50000)
+    assert error.code == "capture.no-such-dispatch"
+    assert "41198" in str(error.hint)
+
+
+def test_death_in_mid_capture(tmp_path: Path, files: NativeFiles) -> None:
+    error = failure(tmp_path, files, "mkdir $W/capture.partial; touch $W/claim; kill -KILL $$")
+    assert (error.code, error.exit_code) == ("capture.application-died", 5)
+    assert "SIGKILL" in error.message
+
+
+def test_death_before_any_kernel(tmp_path: Path, files: NativeFiles) -> None:
+    assert failure(tmp_path, files, "exit 3").code == "capture.application-died"
+
+
+def test_an_application_without_gpu_work(tmp_path: Path, files: NativeFiles) -> None:
+    assert failure(tmp_path, files, "exit 0").code == "capture.no-runtime"
+
+
+def test_the_time_limit(tmp_path: Path, files: NativeFiles) -> None:
+    assert failure(tmp_path, files, "sleep 30", timeout_s=0.5).code == "capture.timeout"
+
+
+def test_the_tool_librarys_own_error_comes_first(tmp_path: Path, files: NativeFiles) -> None:
+    text = json.dumps({"schema": "kerncap.error/1", "code": "host.disk-full", "message": "no space", "hint": "df -h ."})
+    error = failure(tmp_path, files, f"touch $W/claim; cat > $W/error-9.json <<E\n{text}\nE\nexit 1")
+    assert isinstance(error, HostError)
+    assert error.code == "host.disk-full"
+
+
+def test_statuses() -> None:
+    assert describe_status(0) == "exited with 0"
+    assert describe_status(-11) == "was killed by SIGSEGV"
+
+
+def test_the_environment_is_kept_by_allow_list_only() -> None:
+    environment = {"HSA_XNACK": "1", "HIP_VISIBLE_DEVICES": "0", "PATH": "/bin", "AMD_TOKEN": "x", "HSA_TOOLS_LIB": "y"}
+    assert allowed_environment(environment) == {"HSA_XNACK": "1", "HIP_VISIBLE_DEVICES": "0"}
+    assert allowed_environment({"HIP_API_KEY": "x", "GPU_PASSWORD": "x", "ROCR_AUTH_HEADER": "x"}) == {}
+
+
+def test_sealing_adds_and_keeps(reproducer: Path) -> None:
+    capture = reproducer / "capture"
+    before = json.loads((capture / "capture.json").read_text())
+    add_facts(capture, device_class="vgpu", command=["./app"], environment={"HSA_X": "1", "SECRET": "2"})
+    add_self_check(capture, {"iterations": 2}, None, [(0, 1, 2)])
+    after = json.loads((capture / "capture.json").read_text())
+    assert after["environment"] == {"HSA_X": "1"}
+    assert after["noise"] == [[0, 1, 2]]
+    assert after["write_set"] is None
+    assert after["kernel"] == before["kernel"]
+    assert sorted(p.name for p in capture.iterdir()) == ["blobs", "capture.json", "index.json"]
+
+
+def test_capture_error_class() -> None:
+    assert CaptureError("m", code="capture.x").exit_code == 5

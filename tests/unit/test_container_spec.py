@@ -1,0 +1,122 @@
+"""What a replay's container may see and do: the SDK's arguments and the printed `docker run` line say the same."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kerncap.errors import HostError
+from kerncap.runtime import containers
+from kerncap.runtime.containers import Job
+
+IMAGE = "kerncap/runtime:trixie"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Path:
+    folder = tmp_path / "my bundle"
+    folder.mkdir()
+    folder.chmod(0o755)
+    return folder
+
+
+def values(words: list[str], option: str) -> list[str]:
+    return [words[i + 1] for i, word in enumerate(words) if word == option]
+
+
+def test_line_and_sdk_say_the_same(layout: Path) -> None:
+    hsaco = layout / "v.hsaco"
+    hsaco.write_bytes(b"\x7fELF")
+    job = Job(IMAGE, "validate", layout, hsaco=hsaco, device="vgpu:gfx942", memory_bytes=1 << 30, pids=77)
+    spec = containers._spec(job)
+    words, sdk = shlex.split(spec.docker_line()), spec.sdk_arguments()
+    end = words.index(IMAGE)
+    assert words[end + 1 :] == sdk["command"]
+    assert values(words, "--network") == [sdk["network_mode"]] == ["none"]
+    assert "--read-only" in words
+    assert sdk["read_only"] is True
+    assert values(words, "--cap-drop") == sdk["cap_drop"] == ["ALL"]
+    assert values(words, "--security-opt") == sdk["security_opt"] == ["no-new-privileges"]
+    assert values(words, "--pids-limit") == [str(sdk["pids_limit"])] == ["77"]
+    assert values(words, "--memory") == [str(sdk["mem_limit"])]
+    assert values(words, "--tmpfs") == [f"/tmp:{sdk['tmpfs']['/tmp']}"]
+    mounts = [f"type=bind,source={m['Source']},target={m['Target']},readonly" for m in sdk["mounts"]]
+    assert values(words, "--mount") == mounts
+    assert all(m["ReadOnly"] for m in sdk["mounts"])
+    assert [m["Target"] for m in sdk["mounts"]] == ["/bundle", "/variant.hsaco"]
+    assert sdk["devices"] == []
+    assert sdk["auto_remove"] is True
+
+
+def test_command_inside(layout: Path) -> None:
+    job = Job(IMAGE, "validate", layout, ("--iterations", "3"), tag="v1", device="vgpu:gfx90a", timeout_s=60)
+    assert list(containers._spec(job).command) == [
+        *("--deadline", "60", "validate", "oci:/bundle:v1", "--iterations", "3", "--device", "vgpu:gfx90a", "--json")
+    ]
+
+
+def test_a_tar_keeps_its_suffix(tmp_path: Path) -> None:
+    tar = tmp_path / "b.kcap.tar"
+    tar.write_bytes(b"")
+    tar.chmod(0o644)
+    spec = containers._spec(Job(IMAGE, "validate", tar))
+    assert spec.volumes == ((tar, "/bundle.kcap.tar"),)
+    assert "/bundle.kcap.tar" in spec.command
+
+
+def test_gpu_brings_device_nodes_and_numeric_groups(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A file stands in for the driver's node: what counts is that its path and its numeric group arrive.
+    kfd = layout / "kfd"
+    kfd.write_bytes(b"")
+    kfd.chmod(0o660)
+    if os.getuid() == 0:
+        os.chown(kfd, 0, 1234)
+    monkeypatch.setattr(containers, "_KFD", kfd)
+    monkeypatch.setattr(containers, "_DRI", layout)
+    spec = containers._spec(Job(IMAGE, "validate", layout, device="auto"))
+    assert spec.devices == (str(kfd),)
+    assert spec.groups == (kfd.stat().st_gid,)
+    words = shlex.split(spec.docker_line())
+    assert values(words, "--device")[0] == str(kfd)
+    assert values(words, "--group-add") == [str(kfd.stat().st_gid)] == spec.sdk_arguments()["group_add"]
+    assert containers._spec(Job(IMAGE, "validate", layout, device="vgpu:gfx942")).devices == ()
+
+
+def test_gpu_without_driver_is_refused(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers, "_KFD", layout / "nothing")
+    assert containers._spec(Job(IMAGE, "validate", layout, device="auto")).devices == ()
+    with pytest.raises(HostError) as caught:
+        containers.docker_line(Job(IMAGE, "validate", layout, device="gpu:1"))
+    assert caught.value.code == "host.no-gpu"
+
+
+def test_private_bundle_is_refused_for_root(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout.chmod(0o700)
+    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    with pytest.raises(HostError) as caught:
+        containers.docker_line(Job(IMAGE, "validate", layout))
+    assert caught.value.code == "host.unreadable-bundle"
+    monkeypatch.setattr(containers.os, "getuid", lambda: 1234)
+    assert "--user 1234:" in containers.docker_line(Job(IMAGE, "validate", layout))
+
+
+def test_missing_bundle_and_hsaco(layout: Path) -> None:
+    for job, code in (
+        (Job(IMAGE, "validate", layout / "none"), "host.no-bundle"),
+        (Job(IMAGE, "validate", layout, hsaco=layout / "none"), "host.no-hsaco"),
+    ):
+        with pytest.raises(HostError) as caught:
+            containers.docker_line(job)
+        assert caught.value.code == code
+
+
+def test_error_document_becomes_the_error() -> None:
+    text = b'{"code": "bundle.digest-mismatch", "message": "m", "hint": "h", "schema": "kerncap.error/1"}'
+    error = containers.error_of(containers.Outcome(4, text, b"", None), "validate")
+    assert (error.code, error.message, error.hint, error.exit_code) == ("bundle.digest-mismatch", "m", "h", 4)
+    vague = containers.error_of(containers.Outcome(127, b"", b"no such thing", None), "validate")
+    assert vague.exit_code == 3
+    assert "no such thing" in vague.message

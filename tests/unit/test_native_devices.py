@@ -1,0 +1,107 @@
+"""Devices: texts, the kernel's topology, and which device a replay takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kerncap import native
+from kerncap.errors import HostError, UsageError
+from kerncap.native import Device, Gpu, NativeFiles
+
+
+@pytest.mark.parametrize(
+    ("text", "device"),
+    [
+        ("auto", None),
+        ("gpu", Device("gpu")),
+        ("gpu:3", Device("gpu", index=3)),
+        ("vgpu:gfx942", Device("vgpu", "gfx942")),
+        ("vgpu:gfx90a,bar=large,gpus=2", Device("vgpu", "gfx90a", ("bar=large", "gpus=2"))),
+    ],
+)
+def test_device_texts(text: str, device: Device | None) -> None:
+    assert native.parse_device(text) == device
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu:", "gpu:x", "vgpu", "vgpu:", "vgpu:gfx906", "vgpu:gfx942,trace=/etc/x", "cpu"]
+)
+def test_other_texts_are_usage_errors(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        native.parse_device(text)
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("version", "target"), [(90010, "gfx90a"), (90402, "gfx942"), (110000, "gfx1100"), (90500, "gfx950")]
+)
+def test_targets_of_topology_versions(version: int, target: str) -> None:
+    assert native.target_of_version(version) == target
+
+
+def test_topology_without_cpu_nodes(tmp_path: Path) -> None:
+    for node, version in (("0", 0), ("1", 90402), ("10", 110000), ("2", 90010)):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "properties").write_text(f"cpu_cores_count 0\ngfx_target_version {version}\n")
+    gpus = native.real_gpus(tmp_path, Path("/dev/null"))
+    assert gpus == [Gpu(0, "gfx942", 1), Gpu(1, "gfx90a", 2), Gpu(2, "gfx1100", 10)]
+    assert native.real_gpus(tmp_path, tmp_path / "no-kfd") == []
+
+
+def with_gpus(monkeypatch: pytest.MonkeyPatch, *targets: str) -> None:
+    gpus = [Gpu(i, target, i + 1) for i, target in enumerate(targets)]
+    monkeypatch.setattr(native, "real_gpus", lambda: gpus)
+
+
+def test_auto_takes_the_matching_gpu_and_never_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpus(monkeypatch, "gfx1100", "gfx942")
+    assert native.replay_device("auto", "gfx942") == (Device("gpu", index=1), None)
+    device, remark = native.replay_device("auto", "gfx90a")
+    assert device == Device("vgpu", "gfx90a")
+    assert "gfx1100" in str(remark)
+
+
+def test_auto_without_gpu_is_the_virtual_one_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpus(monkeypatch)
+    assert native.replay_device("auto", "gfx942") == (Device("vgpu", "gfx942"), None)
+    with pytest.raises(HostError) as error:
+        native.replay_device("auto", "gfx1201")
+    assert error.value.exit_code == 3
+
+
+@pytest.mark.parametrize("choice", ["gpu", "gpu:1", "vgpu:gfx90a", "gpu:7"])
+def test_a_named_device_of_another_target_is_refused(monkeypatch: pytest.MonkeyPatch, choice: str) -> None:
+    with_gpus(monkeypatch, "gfx1100", "gfx90a")
+    with pytest.raises(HostError) as error:
+        native.replay_device(choice, "gfx942")
+    assert error.value.exit_code == 3
+    assert error.value.hint
+
+
+def test_extract_needs_a_device_or_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpus(monkeypatch)
+    with pytest.raises(HostError) as error:
+        native.capture_device(None)
+    assert (error.value.code, error.value.exit_code) == ("host.no-gpu", 3)
+    assert native.capture_device("vgpu:gfx1100") == Device("vgpu", "gfx1100")
+    with_gpus(monkeypatch, "gfx1100")
+    assert native.capture_device(None) == Device("gpu")
+
+
+def test_the_virtual_gpu_is_preloaded_into_one_environment_only(tmp_path: Path) -> None:
+    (tmp_path / "libkerncap-vgpu.so").touch()
+    base = {"LD_PRELOAD": "/lib/mine.so", "KERNCAP_VGPU": "gfx90a"}
+    env = native.device_environment(Device("vgpu", "gfx942"), NativeFiles(tmp_path), base, Path("/t"))
+    assert env["LD_PRELOAD"] == f"{tmp_path}/libkerncap-vgpu.so:/lib/mine.so"
+    assert env["KERNCAP_VGPU"] == "gfx942,trace=/t"
+    plain = native.device_environment(Device("gpu"), NativeFiles(tmp_path), base)
+    assert plain == {"LD_PRELOAD": "/lib/mine.so"}
+
+
+def test_missing_native_files_are_exit_3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KERNCAP_NATIVE_DIR", str(tmp_path / "nowhere"))
+    with pytest.raises(HostError) as error:
+        native.find_native()
+    assert error.value.code == "host.no-native-files"

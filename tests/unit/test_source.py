@@ -1,0 +1,213 @@
+"""Source closure without a compiler: arguments, database, text search, overlay, dependency output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kerncap.errors import BundleError, CompileError
+from kerncap.names import base_name, near_names
+from kerncap.source.arguments import check_allowed, take_apart
+from kerncap.source.closure import inside, overlay
+from kerncap.source.compiler import parse_depfile
+from kerncap.source.database import find_database, load_database
+from kerncap.source.find import candidates, defines, kernels_of
+from kerncap.source.recompile import check_overlay, recompile
+
+
+@pytest.mark.parametrize(
+    ("demangled", "name"),
+    [
+        ("vector_add(float const*, int)", "vector_add"),
+        ("void ns::(anonymous namespace)::k<float, (int)3>(float*)", "k"),
+        ("void k<S<(3 > 2)> >(float*) [clone .kd]", "k"),
+        ("_Z1kPf.kd", "_Z1kPf"),
+        ("plain", "plain"),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>",
+            "vectorized_elementwise_kernel",
+        ),
+    ],
+)
+def test_base_names(demangled: str, name: str) -> None:
+    assert base_name(demangled) == name
+
+
+def test_near_names() -> None:
+    names = ["vector_add(float*, int)", "vector_scale(float*)", "histogram(int*)"]
+    assert near_names("vectoradd", names)[0] == "vector_add(float*, int)"
+    assert near_names("histo", names) == ["histogram(int*)"]
+    assert near_names("zzzzzz", names) == []
+
+
+def test_arguments_are_sorted(tmp_path: Path) -> None:
+    (tmp_path / "more.rsp").write_text("-DFROM_FILE='a b' -O3")
+    command = (
+        "ccache hipcc -c a.hip -o a.o -Iinc -I /abs -isystem sys -D X=1 -include pre.h -MD -MF a.d -fgpu-rdc @more.rsp"
+    )
+    words = command.replace("-fgpu-rdc ", "").split()
+    words += ["--offload-arch=gfx90a", "--offload-arch=gfx942", "-std=c++17", "-ffast-math", "-mllvm", "-amdgpu-x=1"]
+    found = take_apart(words, tmp_path, tmp_path / "a.hip")
+    assert found.compiler == "hipcc"
+    assert found.output == tmp_path / "a.o"
+    assert found.kept == (
+        f"-I{tmp_path}/inc",
+        "-I/abs",
+        "-isystem",
+        f"{tmp_path}/sys",
+        "-DX=1",
+        "-include",
+        f"{tmp_path}/pre.h",
+        "-DFROM_FILE=a b",
+        "-O3",
+        "-std=c++17",
+        "-ffast-math",
+        "-mllvm",
+        "-amdgpu-x=1",
+    )
+    with pytest.raises(CompileError, match="fgpu-rdc"):
+        take_apart(command.split(), tmp_path, tmp_path / "a.hip")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-fplugin=/tmp/x.so"],
+        ["-fpass-plugin=/tmp/x.so"],
+        ["-Xclang", "-load"],
+        ["-Xclang", "-fplugin=x"],
+        ["-mllvm", "-load=/tmp/x.so"],
+        ["-mllvm", "-amdgpu-dump=/etc/passwd"],
+        ["@/tmp/args"],
+        ["-Wl,-T,/tmp/x"],
+        ["-o", "/etc/passwd"],
+        ["-Irelative"],
+        ["-include", "../x.h"],
+        ["-specs=/tmp/x"],
+        ["-B/tmp"],
+        ["--config=/tmp/x"],
+        ["/etc/passwd"],
+        ["-fprofile-use=/tmp/x"],
+        ["-ivfsoverlay", "/tmp/x"],
+        ["-fmodules"],
+        ["-Xarch_device", "-O2"],
+        ["-fdump=/x/y"],
+        ["--gcc-toolchain=/tmp"],
+        [""],
+    ],
+)
+def test_arguments_of_a_stranger_are_refused_by_name(words: list[str]) -> None:
+    with pytest.raises(CompileError) as error:
+        check_allowed(words)
+    assert words[0] in error.value.message
+    assert error.value.exit_code == 8
+
+
+def test_both_forms_of_the_database(tmp_path: Path) -> None:
+    entries = [
+        {"directory": str(tmp_path), "file": "a.hip", "command": "hipcc -DX='1 2' -c a.hip", "output": "a.o"},
+        {"directory": "sub", "file": "b.hip", "arguments": ["hipcc", "-c", "b.hip"]},
+    ]
+    database = tmp_path / "compile_commands.json"
+    database.write_text(json.dumps(entries))
+    assert find_database(tmp_path, None) == database
+    found = load_database(database)
+    assert found[0].words == ("hipcc", "-DX=1 2", "-c", "a.hip")
+    assert found[0].output == tmp_path / "a.o"
+    assert found[1].file == tmp_path / "sub" / "b.hip"
+    for bad in ("{", '[{"file": "x"}]', '[{"directory": "/", "file": "x", "command": ""}]', "3"):
+        database.write_text(bad)
+        with pytest.raises(CompileError):
+            load_database(database)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k(int* x) { }",
+        "template <int N>\n__global__\n__launch_bounds__(N * (2 + 1)) void\nk(int (*x)[N])\n{",
+        '__global__ __attribute__((amdgpu_flat_work_group_size(1, 256))) void k(const char* s = "){;") {',
+        'extern "C" __global__ void k() /* ( */ {',
+    ],
+)
+def test_definitions(text: str) -> None:
+    assert defines(text, "k")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k(int*);",
+        "// __global__ void k() {",
+        "__global__ void kk() {",
+        "void k() { __global__; }",
+        "k() {",
+    ],
+)
+def test_no_definitions(text: str) -> None:
+    assert not defines(text, "k")
+
+
+def test_kernels_of() -> None:
+    text = "__global__ __launch_bounds__(256) void a(int) {}\n__global__ void b() {}\n__global__ void c(T);"
+    assert kernels_of(text) == {"a", "b", "c"}
+
+
+def test_candidates_by_object_then_text(tmp_path: Path) -> None:
+    (tmp_path / "text.hip").write_text("__global__ void k(int* x) { }")
+    (tmp_path / "object.hip").write_text("#define K k\n")
+    (tmp_path / "object.o").write_bytes(b"\x7fELF\0_Z1kPi.kd\0")
+    (tmp_path / "other.o").write_bytes(b"\x7fELF\0_Z1kPiS_\0")
+    database = tmp_path / "compile_commands.json"
+    names = ("text", "other", "object")
+    database.write_text(
+        json.dumps(
+            [{"directory": str(tmp_path), "file": f"{n}.hip", "command": f"hipcc -c {n}.hip -o {n}.o"} for n in names]
+        )
+    )
+    entries = load_database(database)
+    assert [e.file.name for e in candidates(entries, "_Z1kPi", "k(int*)", None)] == ["object.hip", "text.hip"]
+    with pytest.raises(CompileError) as error:
+        candidates(entries, "_Z2kkPi", "kk(int*)", None)
+    assert error.value.code == "compile.kernel-not-found"
+
+
+def test_overlay_leads_into_the_bundle_only(tmp_path: Path) -> None:
+    path = tmp_path / "vfs.yaml"
+    path.write_text(json.dumps(overlay([Path("/usr/include/a.h"), Path("/home/x/b.hip"), Path("/usr/include/c.h")])))
+    check_overlay(path)
+    assert str(inside(Path("/usr/include/a.h"))) == "src/root/usr/include/a.h"
+    for evil in ("/etc/passwd", "src/../../x", "capture/x"):
+        document = overlay([Path("/a/b.h")])
+        document["roots"][0]["contents"][0]["external-contents"] = evil
+        path.write_text(json.dumps(document))
+        with pytest.raises(BundleError) as error:
+            check_overlay(path)
+        assert error.value.code == "bundle.hostile-overlay"
+
+
+def test_dependency_output() -> None:
+    text = "kernel: a.hip \\\n  /usr/include/with\\ blank.h \\\n  dollar$$.h\n\nb.h:\n"
+    assert parse_depfile(text) == ["a.hip", "/usr/include/with blank.h", "dollar$.h"]
+
+
+def test_recompile_without_source(tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as error:
+        recompile(tmp_path, tmp_path / "v.hsaco", "_Z1kv")
+    assert error.value.code == "compile.no-source"
+
+
+@pytest.mark.parametrize("main", ["relative.hip", "/a/../../etc/passwd"])
+def test_recompile_of_a_hostile_document(tmp_path: Path, main: str) -> None:
+    document = {
+        "schema": "kerncap.compile/1",
+        "main": main,
+        "arguments": ["-O2"],
+        "target": "gfx942",
+        "compiler": {"version": "clang version 17.0.6"},
+    }
+    (tmp_path / "compile.json").write_text(json.dumps(document))
+    with pytest.raises(BundleError):
+        recompile(tmp_path, tmp_path / "v.hsaco", "_Z1kv")

@@ -1,0 +1,321 @@
+"""push and pull against a real docker-registry and against one that misbehaves."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_registry import Fake, fake_registry
+from registry_server import PASSWORD, PROGRAM, USER, free_port, running_registry
+from synthetic import make_reproducer
+
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
+from kerncap.bundle.seal import seal
+from kerncap.bundle.verify import verify
+from kerncap.cli import main as cli
+from kerncap.errors import BundleError, KerncapError, TransportError, UsageError
+from kerncap.transport import copy_bundle, open_any, push
+from kerncap.transport.failures import Patience
+from kerncap.transport.reference import parse_reference
+
+needs_registry = pytest.mark.skipif(PROGRAM is None, reason="docker-registry is not installed (apt: docker-registry)")
+QUICK = Patience(connect_s=1.0, read_s=1.0, attempts=3, connect_attempts=2, backoff_s=0.05)
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_registry(tmp_path_factory.mktemp("registry") / "r") as host:
+        yield host
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    with fake_registry() as running:
+        yield running
+
+
+@pytest.fixture
+def bundle(tar_file: Path) -> Bundle:
+    return open_bundle(str(tar_file))
+
+
+def _login(tmp_path: Path, host: str, user: str, password: str) -> None:
+    (tmp_path / "docker").mkdir(exist_ok=True)
+    auth = base64.b64encode(f"{user}:{password}".encode()).decode()
+    (tmp_path / "docker" / "config.json").write_text(json.dumps({"auths": {host: {"auth": auth}}}))
+
+
+def _pull(name: str, output: Path) -> Bundle:
+    copy_bundle(open_any(name, patience=QUICK), LayoutLocation(output))
+    return open_bundle(str(output))
+
+
+@needs_registry
+def test_round_trip_keeps_every_byte(tmp_path: Path, registry: str, bundle: Bundle, tar_file: Path) -> None:
+    sent = push(bundle, parse_reference(f"{registry}/kernels/scale:v1"))
+    assert sent.skipped_blobs == 0
+    assert push(bundle, parse_reference(f"{registry}/kernels/scale:v2")).moved_bytes == 0
+    remote = open_any(f"{registry}/kernels/scale:v2")
+    assert remote.index == bundle.index
+    copy_bundle(remote, TarLocation(tmp_path / "back.kcap.tar"))
+    assert (tmp_path / "back.kcap.tar").read_bytes() == tar_file.read_bytes()
+    layout = _pull(f"{registry}/kernels/scale@{sent.digest}", tmp_path / "layout")
+    assert layout.manifest_digest == bundle.manifest_digest
+    assert verify(layout, deep=True).problems == ()
+
+
+@needs_registry
+def test_wrong_digest_and_unknown_tag(tmp_path: Path, registry: str, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{registry}/kernels/missing:v1"))
+    with pytest.raises(UsageError):
+        push(bundle, parse_reference(f"{registry}/kernels/missing@sha256:{'0' * 64}"))
+    with pytest.raises(TransportError) as caught:
+        open_any(f"{registry}/kernels/missing:v9")
+    assert caught.value.code == "transport.not-found"
+
+
+@needs_registry
+def test_htpasswd(tmp_path: Path, bundle: Bundle) -> None:
+    with running_registry(tmp_path / "registry", with_password=True) as host:
+        name = f"{host}/kernels/scale:v1"
+        with pytest.raises(TransportError) as caught:
+            push(bundle, parse_reference(name), patience=QUICK)
+        assert (caught.value.code, caught.value.hint) == ("transport.unauthorized", f"docker login {host}")
+        _login(tmp_path, host, USER, "wrong")
+        with pytest.raises(TransportError) as caught:
+            push(bundle, parse_reference(name), patience=QUICK)
+        assert caught.value.code == "transport.unauthorized"
+        _login(tmp_path, host, USER, PASSWORD)
+        push(bundle, parse_reference(name), patience=QUICK)
+        assert verify(_pull(name, tmp_path / "layout")).problems == ()
+
+
+@pytest.mark.parametrize("scheme", ["refused", "unanswered"])
+def test_registry_down_is_exit_7_within_seconds(
+    tar_file: Path, scheme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as listener:
+        port = free_port()
+        if scheme == "unanswered":  # a full backlog: connections are neither accepted nor refused
+            listener.bind(("127.0.0.1", port))
+            listener.listen(0)
+            fillers = [socket.socket() for _ in range(3)]
+            for filler in fillers:
+                filler.setblocking(False)
+                filler.connect_ex(("127.0.0.1", port))
+        start = time.monotonic()
+        assert cli.run(["push", str(tar_file), f"127.0.0.1:{port}/a/b:c"]) == 7
+        assert time.monotonic() - start < (5 if scheme == "refused" else 25)
+    assert "hint: curl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fault", ["dies", "truncates", "stalls"])
+def test_a_broken_blob_download_is_resumed(tmp_path: Path, fake: Fake, bundle: Bundle, fault: str) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    broken: set[str] = set()
+
+    def break_once(handler: Any) -> bool:
+        path, data = handler.path, fake.blobs.get(handler.path.rsplit("/", 1)[1], b"")
+        if handler.command != "GET" or len(data) < 10_000 or path in broken:
+            return False
+        broken.add(path)
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data[:5000])
+        handler.wfile.flush()
+        if fault == "stalls":
+            time.sleep(2.5)
+        handler.drop()
+        return True
+
+    fake.fault = break_once
+    assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "l"), deep=True).problems == ()
+    assert broken
+    ranges = [headers.get("Range") for method, path, headers in fake.requests if path in broken and method == "GET"]
+    assert ranges[-1] == "bytes=5000-"
+
+
+def test_wrong_content_is_never_given_a_final_name(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    digest = max(fake.blobs, key=lambda d: len(fake.blobs[d]))
+    data = bytearray(fake.blobs[digest])
+    data[100] ^= 1
+    fake.blobs[digest] = bytes(data)
+    for location in (LayoutLocation(tmp_path / "out"), TarLocation(tmp_path / "out.kcap.tar")):
+        before = set(tmp_path.iterdir())
+        with pytest.raises(BundleError) as caught:
+            copy_bundle(open_any(f"{fake.host}/a/b:v1", patience=QUICK), location)
+        assert caught.value.code == "bundle.digest-mismatch"
+        assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter", "gone"])
+def test_wrong_size_and_missing_blob(tmp_path: Path, fake: Fake, bundle: Bundle, change: str) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    digest = max(fake.blobs, key=lambda d: len(fake.blobs[d]))
+    if change == "gone":
+        del fake.blobs[digest]
+    else:
+        fake.blobs[digest] = fake.blobs[digest] + b"x" if change == "longer" else fake.blobs[digest][:-1]
+    with pytest.raises(KerncapError) as caught:
+        _pull(f"{fake.host}/a/b:v1", tmp_path / "out")
+    expected = {"longer": "bundle.digest-mismatch", "shorter": "transport.short", "gone": "bundle.missing-blob"}
+    assert caught.value.code == expected[change]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tampered_manifest_is_refused(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    digest = push(bundle, parse_reference(f"{fake.host}/a/b:v1")).digest
+    fake.manifests[digest] = fake.manifests["v1"].replace(b"gfx942", b"gfx90a")
+    with pytest.raises(BundleError) as caught:
+        open_any(f"{fake.host}/a/b@{digest}")
+    assert caught.value.code == "bundle.digest-mismatch"
+
+
+def test_retry_after_is_honoured(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    refused: list[float] = []
+
+    def refuse_twice(handler: Any) -> bool:
+        if handler.command != "PUT" or "manifests" in handler.path or len(refused) >= 2:
+            return False
+        refused.append(time.monotonic())
+        handler.body()
+        handler.answer(503 if len(refused) == 1 else 429, Retry_After="1")
+        return True
+
+    fake.fault = refuse_twice
+    start = time.monotonic()
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
+    assert time.monotonic() - start >= 1.0
+    assert len(refused) == 2
+    assert fake.count("PATCH", "") == 0
+
+
+def test_a_server_that_always_fails_is_transport_error(fake: Fake, bundle: Bundle) -> None:
+    fake.fault = lambda handler: handler.command == "POST" and (handler.answer(500) or True)
+    with pytest.raises(TransportError) as caught:
+        push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
+    assert caught.value.code == "transport.server"
+    assert not fake.manifests
+
+
+def test_credentials_do_not_follow_a_redirect_to_another_host(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    _login(tmp_path, fake.host, "u", "p")
+    with fake_registry() as other:
+        other.blobs = dict(fake.blobs)
+
+        def guard_and_redirect(handler: Any) -> bool:
+            if not handler.headers.get("Authorization"):
+                handler.answer(401, WWW_Authenticate='Basic realm="x"')
+            elif handler.command == "GET" and "/blobs/" in handler.path:
+                handler.answer(307, Location=f"http://{other.host}{handler.path}")
+            else:
+                return False
+            return True
+
+        fake.fault = guard_and_redirect
+        assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "l")).problems == ()
+        assert other.requests
+        assert not any("Authorization" in headers for _, _, headers in other.requests)
+
+
+def test_tokens_are_asked_by_scope_and_renewed(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    fake.token_scheme = True
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
+    scopes = {scope for scope, _ in fake.tokens.values()}
+    assert scopes == {"repository:a/b:pull,push"}
+    fake.token_life_s = 0.5
+    fake.tokens.clear()
+    remote = open_any(f"{fake.host}/a/b:v1", patience=QUICK)
+    time.sleep(0.6)
+    copy_bundle(remote, LayoutLocation(tmp_path / "l"))
+    assert {scope for scope, _ in fake.tokens.values()} == {"repository:a/b:pull"}
+    assert len(fake.tokens) >= 2
+
+
+def test_blobs_are_uploaded_once_in_one_piece(fake: Fake, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    assert bundle.manifest is not None
+    blobs = list(bundle.manifest.blobs())
+    assert fake.count("PUT", "uploads") == len(blobs)
+    assert fake.count("HEAD", "blobs") == len(blobs)
+    assert fake.requests[-1][1].endswith("/manifests/v1")
+    assert fake.manifests["v1"] == bundle.manifest.raw
+
+
+def test_push_of_a_damaged_bundle_blames_the_bundle(tmp_path: Path, fake: Fake, layout: Path) -> None:
+    bundle = open_bundle(str(layout))
+    assert bundle.manifest is not None
+    blob = bundle.locate(bundle.manifest.chunks[0]).path
+    data = bytearray(blob.read_bytes())
+    data[50] ^= 1
+    blob.unlink()
+    blob.write_bytes(data)
+    with pytest.raises(BundleError) as caught:
+        push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
+    assert caught.value.code == "bundle.digest-mismatch"
+    assert not fake.manifests
+
+
+def test_a_manifest_that_is_too_big_is_not_read(fake: Fake) -> None:
+    fake.manifests["v1"] = b"{" + b" " * (5 << 20) + b"}"
+    with pytest.raises(BundleError) as caught:
+        open_any(f"{fake.host}/a/b:v1")
+    assert caught.value.code == "bundle.limit"
+
+
+def test_copies_between_layout_and_tar(tmp_path: Path, tar_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["push", str(tar_file), f"oci:{tmp_path}/l:v1"]) == 0
+    assert cli.run(["pull", f"oci:{tmp_path}/l:v1", "-o", str(tmp_path / "back.kcap.tar")]) == 0
+    assert (tmp_path / "back.kcap.tar").read_bytes() == tar_file.read_bytes()
+    assert cli.run(["pull", str(tar_file), "-o", str(tmp_path / "back.kcap.tar")]) == 2
+    assert "usage.output-exists" in capsys.readouterr().err
+
+
+def test_push_beyond_loopback_asks(tar_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["push", str(tar_file), "registry.invalid/a/b:c"]) == 2
+    text = capsys.readouterr().err
+    assert "memory of the captured process: 1.0 MiB" in text
+    assert "./app --secret-free" in text
+    assert "--yes" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "loopback"),
+    [("localhost/a:b", True), ("127.0.0.9:5000/a/b", True), ("[::1]:5000/a", True), ("ghcr.io/a/b:c", False)],
+)
+def test_loopback_is_known(text: str, loopback: bool) -> None:
+    assert parse_reference(text).loopback is loopback
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "host/", "host.x/UPPER", "host.x/a:b:c", "host.x/a@sha256:12", "host.x/../b", "h?x/a", "host.x/a?b"]
+)
+def test_bad_references(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_reference(text)
+
+
+def test_many_blobs_go_through(tmp_path: Path, fake: Fake) -> None:
+    folder = make_reproducer(tmp_path / "big", big_bytes=200 << 20)
+    manifest = seal(ReproducerLocation(folder), LayoutLocation(tmp_path / "l"))
+    assert len(manifest.chunks) == 4
+    push(open_bundle(str(tmp_path / "l")), parse_reference(f"{fake.host}/a/b:v1"))
+    assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "back"), deep=True).problems == ()

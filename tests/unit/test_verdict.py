@@ -1,0 +1,307 @@
+"""The verdict: ranges, types, plans, typed comparison, classification, the write set from a trace."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.capture import Capture, WriteSet
+from kerncap.errors import KerncapError, ReplayError
+from kerncap.results import ReplayResult, Verdict, parse_replay_result
+from kerncap.verdict import types
+from kerncap.verdict.classify import Subject, classify
+from kerncap.verdict.compare import compare_dump, elements_agree
+from kerncap.verdict.plan import CAPTURED, EXACT, PERTURBED, POISONED, REFERENCE, Plan, Tolerance, make_plan
+from kerncap.verdict.ranges import intersect, normalise, subtract, total
+from kerncap.verdict.write_set import read_trace
+
+SUBJECT = Subject("sha256:" + "0" * 64, "vgpu:gfx942", None)
+
+
+@pytest.fixture
+def bundle(reproducer: Path) -> Bundle:
+    return open_bundle(reproducer)
+
+
+def test_ranges() -> None:
+    a = normalise([[1, 0, 4], [0, 8, 8], [0, 0, 8], [1, 10, 0]])
+    assert a == ((0, 0, 16), (1, 0, 4))
+    assert total(a) == 20
+    assert intersect(a, ((0, 4, 4), (0, 12, 100), (1, 3, 9))) == ((0, 4, 4), (0, 12, 4), (1, 3, 1))
+    assert subtract(a, ((0, 4, 4), (0, 12, 100), (1, 0, 1))) == ((0, 0, 4), (0, 8, 4), (1, 1, 3))
+    assert subtract(a, ()) == a
+    assert subtract(((0, 5, 2),), ((0, 0, 100),)) == ()
+
+
+@pytest.mark.parametrize(
+    ("demangled", "expected"),
+    [
+        ("vector_add(float const*, float const*, float*, int)", ["float const*", "float const*", "float*", "int"]),
+        ("void k<float, (int)3>(S<int, 2>*, void (*)(int)) [clone .kd]", ["S<int, 2>*", "void (*)(int)"]),
+        ("advance()", []),
+        ("advance(void)", []),
+        ("extern_c_name", None),
+    ],
+)
+def test_parameters(demangled: str, expected: list[str] | None) -> None:
+    assert types.parameters(demangled) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("float const*", "f32"),
+        ("double*", "f64"),
+        ("_Float16*", "f16"),
+        ("__hip_bfloat16 const*", "bf16"),
+        ("HIP_vector_type<float, 4u>*", "f32"),
+        ("float**", None),
+        ("int*", None),
+        ("float", None),
+    ],
+)
+def test_element_types(name: str, expected: str | None) -> None:
+    assert types.element_type(name) == expected
+
+
+def test_float_ranges_end_at_the_next_argument(bundle: Bundle) -> None:
+    capture = bundle.capture
+    first = replace(capture.kernarg.args[0], type=None)
+    second = replace(first, offset=8, region_offset=4096)
+    kernarg = replace(capture.kernarg, args=(first, second))
+    kernel = replace(capture.kernel, demangled="k(float*, int*)")
+    found = types.float_ranges(replace(capture, kernarg=kernarg, kernel=kernel), [24096, 1 << 20, 64])
+    assert found == ((0, 0, 4096, "f32"),)
+    same_place = replace(kernarg, args=(first, replace(second, region_offset=0)))
+    assert types.float_ranges(replace(capture, kernarg=same_place, kernel=kernel), [24096, 64, 64]) == ()
+
+
+def with_write_set(capture: Capture, written: Any, read_first: Any) -> Capture:
+    return replace(capture, write_set=WriteSet("vgpu-trace", written, read_first))
+
+
+def test_plan_of_the_captured_code_object(bundle: Bundle, tmp_path: Path) -> None:
+    plan = make_plan(bundle.capture, bundle.index, tmp_path, iterations=5)
+    assert plan.names == (CAPTURED,)
+    assert plan.runs[0].iterations == 5
+    assert POISONED in plan.not_judged
+    capture = with_write_set(bundle.capture, ((0, 0, 100),), ((0, 50, 50),))
+    plan = make_plan(capture, bundle.index, tmp_path)
+    assert plan.names == (CAPTURED, POISONED)
+    assert plan.runs[1].poisoned == ((0, 0, 50),)
+
+
+def test_plan_of_a_variant_is_judged_three_ways(bundle: Bundle, tmp_path: Path) -> None:
+    capture = with_write_set(bundle.capture, ((0, 0, 100),), ((0, 49, 53),))
+    hsaco = tmp_path / "v.hsaco"
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=hsaco)
+    assert plan.names == (CAPTURED, POISONED, REFERENCE, PERTURBED)
+    assert [run.hsaco for run in plan.runs] == [hsaco, hsaco, None, hsaco]
+    # whole floats inside of what was read: bytes 49..102 hold elements 13..24
+    assert plan.runs[2].perturbed == ((0, 52, 48, "f32"),) == plan.runs[3].perturbed
+    assert plan.runs[2].dump == plan.runs[3].expect_dump
+    document = plan.runs[3].to_json()
+    assert document["expect"]["kind"] == "dump"
+    assert document["initial"]["kind"] == "perturbed"
+
+
+def run_json(**changes: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "iterations": 1,
+        "kernel_object_va": 4096,
+        "bytes_compared": 1000,
+        "changed_bytes": 40,
+        "mismatch_bytes": 0,
+        "mismatches": [],
+        "iterations_agree": True,
+        "noise": [],
+        "variables": [],
+        "fault": None,
+        "timing_ns": [5],
+    }
+    return base | changes
+
+
+def result(*runs: dict[str, Any], **changes: Any) -> ReplayResult:
+    document = {
+        "schema": "kerncap.replay-result/1",
+        "status": "ok",
+        "error": None,
+        "device": {"agent": "gfx942", "isa": "amdgcn-amd-amdhsa--gfx942", "product": "p"},
+        "runs": list(runs),
+        "duration_s": 0.5,
+    }
+    return parse_replay_result(document | changes)
+
+
+MISMATCH = {"region": 0, "region_va": 4096, "offset": 8, "length": 4, "expected": "00000000", "actual": "01000000"}
+WRONG = {"mismatch_bytes": 1, "mismatches": [MISMATCH]}
+
+
+def judge(plan: Plan, capture: Capture, *runs: dict[str, Any]) -> Verdict:
+    return classify(plan, result(*runs), capture, SUBJECT)
+
+
+def test_faithful_and_differs(bundle: Bundle, tmp_path: Path) -> None:
+    plan = make_plan(bundle.capture, bundle.index, tmp_path)
+    assert judge(plan, bundle.capture, run_json()).verdict == "faithful"
+    verdict = judge(plan, bundle.capture, run_json(**WRONG))
+    assert (verdict.verdict, verdict.passed) == ("differs", False)
+    document = verdict.to_json()
+    assert document["mismatches"][0]["region_va"] == 4096
+    wanted = "verdict bundle kernel device changed_bytes written_bytes bytes_compared judged mismatches mismatch_bytes"
+    assert set((wanted + " timing_ns duration_s").split()) <= set(document)
+    json.dumps(document)
+
+
+def test_comparing_nothing_is_an_error(bundle: Bundle, tmp_path: Path) -> None:
+    plan = make_plan(bundle.capture, bundle.index, tmp_path)
+    with pytest.raises(ReplayError) as error:
+        judge(plan, bundle.capture, run_json(bytes_compared=0))
+    assert error.value.code == "replay.nothing-compared"
+
+
+def test_faults_and_failed_replays_are_errors(bundle: Bundle, tmp_path: Path) -> None:
+    plan = make_plan(bundle.capture, bundle.index, tmp_path)
+    with pytest.raises(ReplayError):
+        judge(plan, bundle.capture, run_json(fault={"va": 64, "kind": "memory"}))
+    with pytest.raises(ReplayError):
+        judge(plan, bundle.capture)
+    failed = result(run_json(), status="timeout", error={"code": "replay.timeout", "message": "m", "hint": None})
+    with pytest.raises(ReplayError) as error:
+        classify(plan, failed, bundle.capture, SUBJECT)
+    assert error.value.code == "replay.timeout"
+
+
+def test_noise_beyond_the_recorded_one_does_not_pass(bundle: Bundle, tmp_path: Path) -> None:
+    plan = make_plan(bundle.capture, bundle.index, tmp_path, iterations=2)
+    noisy = run_json(iterations=2, iterations_agree=False, noise=[[0, 0, 8]])
+    verdict = judge(plan, bundle.capture, noisy)
+    assert (verdict.verdict, verdict.passed) == ("nondeterministic", False)
+    recorded = replace(bundle.capture, noise=((0, 0, 16),))
+    plan = make_plan(recorded, bundle.index, tmp_path, iterations=2)
+    verdict = judge(plan, recorded, noisy)
+    assert (verdict.verdict, verdict.passed) == ("nondeterministic", True)
+
+
+def test_memory_that_was_not_captured_is_never_faithful(bundle: Bundle, tmp_path: Path) -> None:
+    from kerncap.bundle.capture import Unreadable
+
+    capture = replace(bundle.capture, unreadable=(Unreadable(4096, 4096, "permission"),))
+    plan = make_plan(capture, bundle.index, tmp_path)
+    verdict = judge(plan, capture, run_json())
+    assert (verdict.verdict, verdict.passed) == ("differs", False)
+
+
+def test_a_variant_must_agree_in_every_state(bundle: Bundle, tmp_path: Path) -> None:
+    capture = with_write_set(bundle.capture, ((0, 0, 100),), ((0, 48, 52),))
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v.hsaco")
+    right, reference = run_json(), run_json(bytes_compared=0)
+    assert judge(plan, capture, right, right, reference, right).verdict == "equivalent"
+    for wrong in range(3):
+        runs = [run_json(**WRONG) if i == wrong else right for i in range(3)]
+        verdict = judge(plan, capture, runs[0], runs[1], reference, runs[2])
+        assert (verdict.verdict, verdict.passed) == ("differs", False)
+
+
+def test_a_do_nothing_variant_that_only_the_captured_state_judges_is_refused(bundle: Bundle, tmp_path: Path) -> None:
+    kernarg = replace(bundle.capture.kernarg, args=())
+    capture = replace(bundle.capture, write_set=None, kernarg=kernarg)
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v.hsaco")
+    assert plan.names == (CAPTURED,)
+    with pytest.raises(KerncapError) as error:
+        judge(plan, capture, run_json(changed_bytes=0))
+    assert error.value.code == "replay.not-judged"
+    assert judge(plan, capture, run_json(changed_bytes=0, **WRONG)).verdict == "differs"
+
+
+def write_dump(folder: Path, ranges: list[list[int]], expected: bytes, actual: bytes) -> Path:
+    folder.mkdir()
+    (folder / "mismatch.json").write_text(json.dumps({"schema": "kerncap.mismatch/1", "ranges": ranges}))
+    (folder / "expected.bin").write_bytes(expected)
+    (folder / "actual.bin").write_bytes(actual)
+    return folder
+
+
+def test_tolerance_applies_to_float_data_only(tmp_path: Path) -> None:
+    want = np.array([1.0, 2.0], dtype="<f4").tobytes()
+    got = np.array([1.0, 2.001], dtype="<f4").tobytes()
+    wrong = sum(a != b for a, b in zip(want, got, strict=True))
+    dump = write_dump(tmp_path / "d", [[0, 8, 8, 0]], want, got)
+    typed = ((0, 0, 64, "f32"),)
+    loose = compare_dump(dump, typed, (), Tolerance(rtol=1e-3))
+    assert (loose.left_bytes, loose.tolerated_bytes) == (0, wrong)
+    assert compare_dump(dump, typed, (), Tolerance(rtol=1e-5)).left_bytes == wrong
+    assert compare_dump(dump, (), (), Tolerance(rtol=1e-3)).left_bytes == wrong
+    assert compare_dump(dump, (), ((0, 12, 4),), EXACT).noise_bytes == wrong
+    with pytest.raises(ReplayError):
+        compare_dump(write_dump(tmp_path / "short", [[0, 0, 16, 0]], want, got), typed, (), EXACT)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "agree"),
+    [
+        (1.0, 1.0, True),
+        (0.0, -0.0, True),
+        (np.inf, np.inf, True),
+        (np.inf, -np.inf, False),
+        (np.inf, 1e30, False),
+        (1e30, np.inf, False),
+        (np.nan, np.nan, True),
+        (np.nan, 1.0, False),
+        (1.0, np.nan, False),
+        (100.0, 100.5, True),
+        (100.0, 102.0, False),
+    ],
+)
+def test_elements(expected: float, actual: float, agree: bool) -> None:
+    tolerance = Tolerance(rtol=0.01)
+    assert elements_agree(np.array([expected]), np.array([actual]), tolerance).tolist() == [agree]
+
+
+def test_within_tolerance_verdict_and_its_cross_check(bundle: Bundle, tmp_path: Path) -> None:
+    capture = replace(bundle.capture, write_set=None)
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v", tolerance=Tolerance(rtol=1e-2))
+    want, got = np.array([4.0, 0.0], dtype="<f4").tobytes(), np.array([4.001, 0.0], dtype="<f4").tobytes()
+    wrong = sum(a != b for a, b in zip(want, got, strict=True))
+    write_dump(plan.runs[0].mismatch_dump or tmp_path, [[0, 0, 8, 0]], want, got)
+    right = run_json()
+    verdict = judge(plan, capture, run_json(mismatch_bytes=wrong), run_json(bytes_compared=0), right)
+    assert (verdict.verdict, verdict.passed) == ("within-tolerance", True)
+    with pytest.raises(ReplayError):
+        judge(plan, capture, run_json(mismatch_bytes=wrong + 1), run_json(bytes_compared=0), right)
+
+
+def test_write_set_from_a_trace(bundle: Bundle, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    first, moved = bundle.index.regions[0].va, 0x7FFF00000000
+    lines = [
+        {"kernel_object": 1, "pid": 1, "dispatch": 0, "written": [[first, 8]], "read_first": []},
+        {
+            "kernel_object": 2,
+            "pid": 1,
+            "dispatch": 1,
+            "written": [[first + 16, 8], [moved + 4, 4], [64, 32]],
+            "read_first": [[first, 4]],
+        },
+    ]
+    trace.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_trace(trace, 2, bundle.index, [(2, moved)])
+    assert found.written == ((0, 16, 8), (2, 4, 4))
+    assert found.read_first == ((0, 0, 4),)
+    assert found.outside_bytes == 32
+    with pytest.raises(ReplayError):
+        read_trace(trace, 3, bundle.index, [])
+
+
+def test_a_result_of_another_schema_is_refused() -> None:
+    with pytest.raises(ReplayError):
+        parse_replay_result({"schema": "kerncap.replay-result/2"})
+    with pytest.raises(ReplayError):
+        parse_replay_result({"schema": "kerncap.replay-result/1", "status": "ok", "runs": [{}]})
