@@ -120,7 +120,7 @@ def test_registry_down_is_exit_7_within_seconds(
                 filler.connect_ex(("127.0.0.1", port))
         start = time.monotonic()
         assert cli.run(["push", str(tar_file), f"127.0.0.1:{port}/a/b:c"]) == 7
-        assert time.monotonic() - start < (5 if scheme == "refused" else 25)
+        assert time.monotonic() - start < (5 if scheme == "refused" else 15)
     assert "hint: curl" in capsys.readouterr().err
 
 
@@ -135,7 +135,7 @@ def test_a_broken_blob_download_is_resumed(tmp_path: Path, fake: Fake, bundle: B
             return False
         broken.add(path)
         handler.send_response(200)
-        handler.send_header("Content-Length", str(len(data)))
+        handler.send_header("Content-Length", str(5000 if fault == "truncates" else len(data)))
         handler.end_headers()
         handler.wfile.write(data[:5000])
         handler.wfile.flush()
@@ -148,7 +148,9 @@ def test_a_broken_blob_download_is_resumed(tmp_path: Path, fake: Fake, bundle: B
     assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "l"), deep=True).problems == ()
     assert broken
     ranges = [headers.get("Range") for method, path, headers in fake.requests if path in broken and method == "GET"]
-    assert ranges[-1] == "bytes=5000-"
+    assert ranges[0] is None
+    # What came in the piece that stalled is lost with it, at most 1 MiB.
+    assert ranges[-1] == (None if fault == "stalls" else "bytes=5000-")
 
 
 def test_wrong_content_is_never_given_a_final_name(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
