@@ -48,6 +48,9 @@ def parse_config(data: bytes, *, what: str = "config") -> Config:
     check_schema_version(document, "kerncap.config", 1, what=what)
     _check_spec_version(document.get("specVersion"), what)
     _check_requires(document.get("requires"), what)
+    capture = document.get("capture")
+    if isinstance(capture, dict):
+        check_schema_version(capture, "kerncap.capture", 1, what=f"{what}: capture")
     validate(document, "config", what=what)
     summary = document["summary"]
     return Config(

@@ -14,6 +14,7 @@ from kerncap.bundle.files import new_directory
 from kerncap.bundle.manifest import Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.sink import LayoutSink, ProgressCall, copy_blobs, no_progress
+from kerncap.bundle.verify import check_content
 from kerncap.errors import UsageError
 
 
@@ -37,7 +38,7 @@ def unpack(
         sink = LayoutSink(bundle.manifest, capture)
         copy_blobs(sink, [(blob, locations[blob.digest]) for blob in blobs], what=bundle.name, progress=progress)
         bundle.write_documents(capture)
-        bundle.extract_source(partial)
+        check_content(bundle, bundle.extract_source(partial))
         if finish is not None:
             finish(partial)
         _sync_files(partial)

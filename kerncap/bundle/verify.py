@@ -16,6 +16,7 @@ from typing import IO, Any, TypeVar
 
 import zstandard
 
+from kerncap.bundle.code import SourceFile
 from kerncap.bundle.compression import open_stream
 from kerncap.bundle.files import COPY_BYTES, open_regular
 from kerncap.bundle.index import Chunk
@@ -92,10 +93,13 @@ def _check_blob(bundle: Bundle, meter: _Meter, blob: Descriptor) -> None:
 
 
 def _check_source(bundle: Bundle) -> None:
+    check_content(bundle, bundle.source_files())
+
+
+def check_content(bundle: Bundle, source: tuple[SourceFile, ...]) -> None:
+    """Whether the source files are those that were sealed. Raises: BundleError `bundle.inconsistent`."""
     if bundle.config is None:
-        bundle.source_files()
         return
-    source = bundle.source_files()
     if len(source) != bundle.config.summary.source_files:
         raise BundleError(
             f"{bundle.name}: {len(source)} source files, the config says {bundle.config.summary.source_files}",

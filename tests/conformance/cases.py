@@ -1,0 +1,273 @@
+"""Every conformance case: a name, what is changed in a sound bundle, and the code with which a reader refuses it.
+
+Run as a program it writes bundle_spec/conformance anew (a maintainer's step; the files are committed).
+`needs` says how far a reader must look: `open` (manifest, config, index), `verify` (every blob), `deep` (every chunk).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "unit"), str(Path(__file__).resolve().parents[2])]
+
+from craft import Parts, code_tar, dump, frame, sound_parts
+from synthetic import fill, region, sha256
+
+FOLDER = Path(__file__).resolve().parents[2] / "bundle_spec" / "conformance"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    change: Callable[[Parts], Any]
+    code: str | None = None
+    needs: str = "open"
+
+
+Change = Callable[[Parts], Any]
+
+
+def _set(name: str, value: Any) -> Change:
+    return lambda parts: setattr(parts, name, value)
+
+
+def _config(**members: Any) -> Change:
+    return lambda parts: parts.config.update(members)
+
+
+def _capture(part: str, **members: Any) -> Change:
+    return lambda parts: parts.capture[part].update(members)
+
+
+def _argument(**members: Any) -> Change:
+    return lambda parts: parts.capture["kernarg"]["args"][0].update(members)
+
+
+def _manifest(change: Callable[[dict[str, Any]], Any]) -> Change:
+    return _set("change_manifest", change)
+
+
+def _layer(number: int, **members: Any) -> Change:
+    return _manifest(lambda manifest: manifest["layers"][number].update(members))
+
+
+def _region(number: int, **members: Any) -> Change:
+    return lambda parts: parts.index["regions"][number].update(members)
+
+
+def _chunk(state: str, number: int, **members: Any) -> Change:
+    return lambda parts: parts.index["regions"][0][state][number].update(members)
+
+
+def _code(*members: tuple[str, Any]) -> Change:
+    return _set("code", code_tar(*members))
+
+
+def _link(kind: bytes, target: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo()
+    member.type, member.linkname = kind, target
+    return member
+
+
+def _members(change: Callable[[list[tuple[str, bytes]]], Any]) -> Change:
+    return _set("change_members", change)
+
+
+def _flip_last_blob(members: list[tuple[str, bytes]]) -> None:
+    """The blob's file is damaged; its name and descriptors are not."""
+    name, data = members[-1]
+    members[-1] = (name, data[:20] + bytes([data[20] ^ 1]) + data[21:])
+
+
+def _replace_first_frame(parts: Parts, change: Callable[[bytes], bytes]) -> None:
+    """Whatever names the frame's place and the blob fits again."""
+    chunk = parts.index["regions"][0]["pre"][0]
+    new = change(parts.blobs[0][: chunk["n"]])
+    delta = len(new) - chunk["n"]
+    parts.blobs[0] = new + parts.blobs[0][chunk["n"] :]
+    chunk["n"] = len(new)
+    for node in (parts.index["regions"][0]["post"][0], parts.index["regions"][1]["pre"][0]):
+        node["o"] += delta
+    parts.index["blobs"][0] = {"digest": "sha256:" + sha256(parts.blobs[0]), "size": len(parts.blobs[0])}
+
+
+def _frame_of_another_length(parts: Parts) -> None:
+    _replace_first_frame(parts, lambda data: frame(bytes(5000)))
+
+
+def _flip_frame_bit(parts: Parts) -> None:
+    _replace_first_frame(parts, lambda data: data[:-6] + bytes([data[-6] ^ 1]) + data[-5:])
+
+
+def _same_title(manifest: dict[str, Any]) -> None:
+    manifest["layers"][1]["annotations"] = dict(manifest["layers"][0]["annotations"])
+
+
+def _overlap(parts: Parts) -> None:
+    parts.index["regions"].insert(1, region(0x7F1000001000, 4096, [fill(0, 4096)], []))
+
+
+def _more_record(data: bytes) -> bytes:
+    document = json.loads(data)
+    document["record"]["kernel"] = {"name": "another"}
+    return dump(document)
+
+
+def _no_source(parts: Parts) -> None:
+    parts.code = None
+    parts.source.clear()
+
+
+_DEEP = b'{"schema":"kerncap.config/1","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+_TITLE_PATH = {"org.opencontainers.image.title": "../x"}
+_SUMMARY = {"regions": 2, "raw_bytes": 1, "stored_bytes": 1, "source_files": 2}
+_LAYOUT_2 = ("oci-layout", b'{"imageLayoutVersion":"2.0.0"}')
+
+VALID: tuple[Case, ...] = (
+    Case("minimal", _no_source),
+    Case("with-source", lambda parts: None),
+    Case("unknown-members-are-ignored", lambda parts: (parts.config.update(later=1), parts.capture.update(later=[1]))),
+    Case("minor-version", _config(specVersion="1.9")),
+    Case("no-changed-chunk", _region(0, post=[])),
+    Case("faulted", _capture("outcome", status="faulted", fault_va=4096)),
+    Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
+)
+
+_VERSIONS = (
+    Case("spec-major-2", _config(specVersion="2.0"), "bundle.unsupported-version"),
+    Case("config-schema-2", _config(schema="kerncap.config/2"), "bundle.unsupported-version"),
+    Case("index-schema-2", lambda p: p.index.update(schema="kerncap.index/2"), "bundle.unsupported-version"),
+    Case("capture-schema-2", lambda p: p.capture.update(schema="kerncap.capture/2"), "bundle.unsupported-version"),
+    Case(
+        "artifact-type-v2",
+        _manifest(lambda m: m.update(artifactType="application/vnd.kerncap.bundle.v2")),
+        "bundle.unsupported-version",
+    ),
+    Case("unknown-feature", _config(requires=["time-travel"]), "bundle.unknown-feature"),
+    Case("unknown-layer-type", _layer(0, mediaType="application/vnd.kerncap.x.v7"), "bundle.unknown-media-type"),
+    Case("not-a-kerncap-manifest", _manifest(lambda m: m.update(artifactType="application/x")), "bundle.not-a-bundle"),
+)
+
+_MANIFEST = (
+    Case("manifest-not-json", _set("change_manifest_json", lambda d: d[:-1]), "bundle.malformed"),
+    Case("manifest-without-layers", _manifest(lambda m: m.pop("layers")), "bundle.malformed"),
+    Case("layer-twice", _manifest(lambda m: m["layers"].append(m["layers"][-1])), "bundle.malformed"),
+    Case("no-hsaco", _manifest(lambda m: m["layers"].pop(2)), "bundle.malformed"),
+    Case("titles-collide", _manifest(_same_title), "bundle.malformed"),
+    Case("title-is-a-path", _layer(0, annotations=_TITLE_PATH), "bundle.hostile-path"),
+    Case("digest-is-a-path", _layer(-1, digest="sha256:../../../etc/passwd"), "bundle.malformed"),
+    Case("sha512", _layer(-1, digest="sha512:" + "0" * 128), "bundle.malformed"),
+    Case("blob-size-huge", _layer(-1, size=1 << 50), "bundle.limit"),
+    Case("blob-size-negative", _layer(-1, size=-1), "bundle.limit"),
+    Case("chunk-layer-left-out", _manifest(lambda m: m["layers"].pop()), "bundle.inconsistent"),
+)
+
+_CONFIG = (
+    Case("config-not-json", _set("change_config_json", lambda d: b"\xff" + d), "bundle.malformed"),
+    Case("config-nan", _set("change_config_json", lambda d: b'{"a":NaN}'), "bundle.malformed"),
+    Case("config-key-twice", _set("change_config_json", lambda d: b'{"a":1,"a":2}'), "bundle.malformed"),
+    Case("config-nested-deeply", _set("change_config_json", lambda d: _DEEP), "bundle.malformed"),
+    Case("config-too-big", _config(padding="x" * (300 << 10)), "bundle.limit"),
+    Case("config-without-requires", _config(requires=None), "bundle.malformed"),
+    Case("config-target-lies", _config(target="gfx90a"), "bundle.inconsistent"),
+    Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
+)
+
+_CAPTURE = (
+    Case("kernarg-size-lies", _capture("kernarg", size=17), "bundle.malformed"),
+    Case("argument-outside", _argument(offset=4000), "bundle.malformed"),
+    Case("argument-region-unknown", _argument(region=9), "bundle.inconsistent"),
+    Case("grid-of-two", _capture("dispatch", grid=[1, 1]), "bundle.malformed"),
+    Case("workgroup-zero", _capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
+    Case("isa-of-another-maker", _capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
+    Case("write-set-outside", _capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
+)
+
+_INDEX = (
+    Case("index-bomb", _set("change_index_layer", lambda d: frame(b" " * (80 * MIB))), "bundle.limit"),
+    Case("index-not-zstd", _set("change_index_layer", lambda d: b"plain" + d), "bundle.corrupt"),
+    Case("index-cut", _set("change_index_layer", lambda d: d[:-9]), "bundle.malformed"),
+    Case("region-kind-unknown", _region(0, kind="quantum"), "bundle.unknown-region-kind"),
+    Case("segment-unknown", _region(0, segment="moon"), "bundle.unknown-segment"),
+    Case("chunk-kind-unknown", _chunk("pre", 0, k="lz4"), "bundle.unknown-chunk-kind"),
+    Case("region-size-huge", _region(0, size=1 << 60), "bundle.malformed"),
+    Case("region-size-zero", _region(0, size=0), "bundle.malformed"),
+    Case("region-behind-address-space", _region(1, va=(1 << 64) - 8), "bundle.malformed"),
+    Case("regions-overlap", _overlap, "bundle.malformed"),
+    Case("regions-unsorted", lambda p: p.index["regions"].reverse(), "bundle.malformed"),
+    Case("variable-without-symbol", _region(1, symbol=None), "bundle.malformed"),
+    Case("pre-has-a-gap", lambda p: p.index["regions"][0]["pre"].pop(), "bundle.malformed"),
+    Case("pre-too-long", _chunk("pre", 1, l=8192), "bundle.malformed"),
+    Case("post-is-no-pre-chunk", _chunk("post", 0, at=64), "bundle.malformed"),
+    Case("chunk-behind-blob", _chunk("pre", 0, n=1 << 20), "bundle.malformed"),
+    Case("chunk-blob-unknown", _chunk("pre", 0, b=5), "bundle.malformed"),
+    Case("chunk-offset-negative", _chunk("pre", 0, o=-1), "bundle.malformed"),
+    Case("chunk-length-float", _chunk("pre", 0, l=4096.0), "bundle.malformed"),
+    Case("chunk-digest-short", _chunk("pre", 0, h="ab"), "bundle.malformed"),
+    Case("record-holds-more", _set("change_index_json", _more_record), "bundle.malformed"),
+)
+
+_LAYOUT = (
+    Case("layout-version-2", _members(lambda m: m.__setitem__(0, _LAYOUT_2)), "bundle.unsupported-version"),
+    Case("layout-without-mark", _members(lambda m: m.pop(0)), "bundle.not-a-bundle"),
+    Case("member-outside", _members(lambda m: m.append(("../escaped", b"x"))), "bundle.hostile-path"),
+    Case("member-absolute", _members(lambda m: m.append(("/etc/escaped", b"x"))), "bundle.hostile-path"),
+    Case("member-twice", _members(lambda m: m.append(m[-1])), "bundle.hostile-path"),
+    Case("missing-chunk-blob", _members(lambda m: m.pop()), "bundle.missing-blob", "verify"),
+    Case("missing-config", _members(lambda m: m.pop(3)), "bundle.missing-blob"),
+)
+
+_CONTENT = (
+    Case("bit-flip-in-chunk", _members(_flip_last_blob), "bundle.digest-mismatch", "verify"),
+    Case("content-digest-lies", _set("content_digest", "sha256:" + "0" * 64), "bundle.inconsistent", "verify"),
+    Case("raw-digest-lies", _chunk("pre", 0, h=sha256(b"something else")), "bundle.digest-mismatch", "deep"),
+    Case("fill-lies", _chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
+    Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt", "deep"),
+    Case("frame-checksum", _flip_frame_bit, "bundle.corrupt", "deep"),
+)
+
+_SOURCE = (
+    Case("code-outside", _code(("src/../../escaped", b"x")), "bundle.hostile-path", "verify"),
+    Case("code-absolute", _code(("/src/escaped", b"x")), "bundle.hostile-path", "verify"),
+    Case("code-makefile", _code(("Makefile", b"run:\n\ttouch owned\n")), "bundle.hostile-path", "verify"),
+    Case("code-symlink", _code(("src/link", _link(tarfile.SYMTYPE, "/etc/passwd"))), "bundle.hostile-file", "verify"),
+    Case("code-hardlink", _code(("src/link", _link(tarfile.LNKTYPE, "vfs.yaml"))), "bundle.hostile-file", "verify"),
+    Case("code-device", _code(("src/null", _link(tarfile.CHRTYPE, ""))), "bundle.hostile-file", "verify"),
+    Case("code-file-twice", _code(("src/a", b"1"), ("src/a", b"2")), "bundle.hostile-path", "verify"),
+    Case("code-file-is-a-folder", _code(("src/a", b"1"), ("src/a/b", b"2")), "bundle.hostile-path", "verify"),
+    Case("code-control-character", _code(("src/a\x1b[2Jb", b"1")), "bundle.hostile-path", "verify"),
+    Case("code-not-tar", _set("code", frame(b"x" * 2048)), "bundle.malformed", "verify"),
+    Case("code-file-missing", _code(("vfs.yaml", b"version: 0\n")), "bundle.inconsistent", "verify"),
+)
+
+INVALID: tuple[Case, ...] = (*_VERSIONS, *_MANIFEST, *_CONFIG, *_CAPTURE, *_INDEX, *_LAYOUT, *_CONTENT, *_SOURCE)
+
+
+def build(case: Case) -> Parts:
+    parts = sound_parts()
+    case.change(parts)
+    return parts
+
+
+def main() -> None:
+    listing = []
+    for kind, cases in (("valid", VALID), ("invalid", INVALID)):
+        shutil.rmtree(FOLDER / kind, ignore_errors=True)
+        (FOLDER / kind).mkdir(parents=True)
+        for case in cases:
+            name = f"{kind}/{case.name}.kcap.tar"
+            build(case).write_tar(FOLDER / name)
+            listing.append({"file": name, "code": case.code, "needs": case.needs})
+    (FOLDER / "cases.json").write_text(json.dumps(listing, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
