@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "bundle/chunk_writer.hpp"
 #include "intercept/guard.hpp"
+#include "intercept/hidden_variables.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/reports.hpp"
 #include "intercept/tool.hpp"
@@ -147,6 +148,8 @@ void Capture::run() noexcept {
     take();
   } catch (const Error& error) {
     failure = error;
+  } catch (const fs::filesystem_error& error) {
+    failure = system_error(error.path1().string(), error.code().value());
   } catch (const std::exception& error) {
     failure = Error("capture.internal", error.what());
   }
@@ -220,6 +223,9 @@ void Capture::take() {
     cut_.release();
   }
   facts.unreadable = snapshot.unreadable();
+  for (const auto& name : hidden_variables(*code->bytes)) {
+    facts.unreadable.push_back({0, 0, "variable " + name + " of the code object is not exported: its contents are not captured"});
+  }
   const Index index = snapshot.finish();
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
   facts.raw_bytes = snapshot.raw_bytes();
@@ -282,10 +288,12 @@ void Capture::end(const std::optional<Error>& failure) noexcept {
   }
   tool_.report_seen();
   set_phase(Phase::Over);
-  if (!failure && tool_.control.stop_after) end_process(0);
+  // After a fault the process ends as it would have without the tool.
+  if (!failure && tool_.control.stop_after && !disturbed()) end_process(0);
 }
 
 void Capture::queue_failed(const QueueState&, hsa_status_t status) noexcept {
+  if (status == HSA_STATUS_SUCCESS) return;
   queue_status_ = status;
   const auto phase = phase_.load();
   if (phase == Phase::Armed || phase == Phase::Over) return;
