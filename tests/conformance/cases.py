@@ -17,8 +17,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "unit"), str(Path(__file__).resolve().parents[2])]
 
-from craft import Parts, code_tar, dump, frame, sound_parts
-from synthetic import fill, region, sha256
+from craft import Parts, code_tar, dump, frame, sound_parts  # noqa: E402
+from synthetic import fill, region, sha256  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "bundle_spec" / "conformance"
 MIB = 1 << 20

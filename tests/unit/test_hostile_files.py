@@ -1,0 +1,175 @@
+"""Damaged, hostile and unlucky files: cuts, bit flips, links, a full disk. Nothing half-written keeps a final name."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from craft import sound_parts
+from fake_registry import fake_registry
+from synthetic import make_reproducer
+
+from kerncap.bundle import open_bundle
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
+from kerncap.bundle.seal import seal
+from kerncap.bundle.unpack import unpack
+from kerncap.bundle.verify import verify
+from kerncap.cli import main as cli
+from kerncap.errors import BundleError, HostError, KerncapError, UsageError
+from kerncap.transport import push
+from kerncap.transport.reference import parse_reference
+
+
+def _outcome(path: Path) -> str:
+    """The code with which a bundle is refused, or "whole"."""
+    try:
+        problems = verify(open_bundle(str(path)), deep=True).problems
+    except (BundleError, UsageError) as error:
+        return error.code
+    return problems[0].code if problems else "whole"
+
+
+def test_a_tar_that_is_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = sound_parts().write_tar(tmp_path / "whole.tar").read_bytes()
+    cut = tmp_path / "cut.tar"
+    for length in [*range(0, len(whole) - 1024, 97), len(whole) - 1024]:
+        cut.write_bytes(whole[:length])
+        assert _outcome(cut) in ("bundle.truncated", "bundle.missing-blob", "bundle.not-a-bundle"), length
+
+
+def test_a_bit_flip_anywhere_is_found_or_harmless(tmp_path: Path) -> None:
+    parts = sound_parts()
+    whole = parts.write_tar(tmp_path / "whole.tar").read_bytes()
+    digest = open_bundle(str(tmp_path / "whole.tar")).manifest_digest
+    rng = random.Random(7)
+    flipped = tmp_path / "flipped.tar"
+    found = 0
+    for _ in range(400):
+        position = rng.randrange(len(whole))
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << rng.randrange(8)
+        flipped.write_bytes(damaged)
+        if _outcome(flipped) == "whole":  # tar padding, a time or an owner: the content is what the digest says
+            assert open_bundle(str(flipped)).manifest_digest == digest
+        else:
+            found += 1
+    assert found > 80
+
+
+@pytest.mark.parametrize("name", ["oci-layout", "index.json", "blobs", "blobs/sha256", "blob"])
+def test_links_in_a_layout_are_refused(tmp_path: Path, name: str) -> None:
+    layout = sound_parts().write_layout(tmp_path / "layout")
+    path = max((layout / "blobs/sha256").iterdir(), key=lambda p: p.stat().st_size) if name == "blob" else layout / name
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert _outcome(layout) in ("bundle.hostile-file", "bundle.not-a-bundle")
+
+
+def test_a_fifo_does_not_block(tmp_path: Path) -> None:
+    layout = sound_parts().write_layout(tmp_path / "layout")
+    (layout / "index.json").unlink()
+    os.mkfifo(layout / "index.json")
+    assert _outcome(layout) == "bundle.hostile-file"
+    os.mkfifo(tmp_path / "b.tar")
+    assert _outcome(tmp_path / "b.tar") == "bundle.hostile-file"
+
+
+def test_links_in_a_reproducer_are_not_sealed(tmp_path: Path, reproducer: Path) -> None:
+    (reproducer / "src" / "link").symlink_to("/etc/passwd")
+    assert cli.run(["pack", str(reproducer), "-o", f"oci:{tmp_path}/l"]) == 4
+    (reproducer / "src" / "link").unlink()
+    (reproducer / "src" / "folder").symlink_to("/etc")
+    assert cli.run(["pack", str(reproducer), "-o", f"oci:{tmp_path}/l"]) == 4
+    assert not (tmp_path / "l").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "flipped"])
+def test_a_damaged_reproducer_is_not_sealed_into_a_tar(tmp_path: Path, reproducer: Path, damage: str) -> None:
+    blob = max((reproducer / "capture/blobs/sha256").iterdir(), key=lambda p: p.stat().st_size)
+    data = blob.read_bytes()
+    blob.unlink()
+    if damage != "missing":
+        blob.write_bytes(data[:-1] if damage == "short" else data[:9] + bytes([data[9] ^ 1]) + data[10:])
+    with pytest.raises(BundleError) as caught:
+        seal(ReproducerLocation(reproducer), TarLocation(tmp_path / "b.kcap.tar"))
+    expected = {"missing": "bundle.missing-blob", "short": "bundle.truncated", "flipped": "bundle.digest-mismatch"}
+    assert caught.value.code == expected[damage]
+    assert [path.name for path in tmp_path.iterdir()] == ["repro"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    done = subprocess.run(mount, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"cannot mount a tmpfs here: {done.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("form", ["layout", "tar"])
+@pytest.mark.parametrize("action", ["pack", "pull", "unpack"])
+def test_full_disk(
+    tmp_path: Path, small_disk: Path, capsys: pytest.CaptureFixture[str], action: str, form: str
+) -> None:
+    folder = make_reproducer(tmp_path / "big", big_bytes=20 << 20)
+    output = f"oci:{small_disk}/out" if form == "layout" else f"{small_disk}/out.kcap.tar"
+    sealed = tmp_path / "sealed.kcap.tar"
+    seal(ReproducerLocation(folder), TarLocation(sealed))
+    with fake_registry() as fake:
+        if action == "pull":
+            push(open_bundle(str(sealed)), parse_reference(f"{fake.host}/a/b:v1"))
+        commands = {
+            "pack": ["pack", str(folder), "-o", output],
+            "pull": ["pull", f"{fake.host}/a/b:v1", "-o", output],
+            "unpack": ["unpack", str(sealed), f"{small_disk}/out"],
+        }
+        assert cli.run(commands[action]) == 3
+    error = capsys.readouterr().err
+    assert "host.disk-full" in error
+    assert "hint: df -h" in error
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, reproducer: Path) -> None:
+    with pytest.raises(HostError) as caught:
+        seal(ReproducerLocation(reproducer), TarLocation(tmp_path / "no" / "such" / "b.kcap.tar"))
+    assert caught.value.code == "host.io"
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, reproducer: Path) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    for location in (LayoutLocation(tmp_path / "l"), TarLocation(tmp_path / "b.kcap.tar")):
+        with pytest.raises(KeyboardInterrupt):
+            seal(ReproducerLocation(reproducer), location, progress=interrupt)
+    seal(ReproducerLocation(reproducer), TarLocation(tmp_path / "ok.kcap.tar"))
+    bundle = open_bundle(str(tmp_path / "ok.kcap.tar"))
+    with pytest.raises(KeyboardInterrupt):
+        unpack(bundle, tmp_path / "u", progress=interrupt)
+    assert {path.name for path in tmp_path.iterdir()} == {"repro", "ok.kcap.tar"}
+
+
+def test_layouts_survive_a_copy(tmp_path: Path, layout: Path) -> None:
+    shutil.copytree(layout, tmp_path / "copy")
+    assert _outcome(tmp_path / "copy") == "whole"
+    assert isinstance(open_bundle(tmp_path / "copy").manifest_digest, str)
+
+
+def test_garbage_is_a_kerncap_error(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for size in (0, 1, 511, 512, 513, 5000):
+        (tmp_path / "x.tar").write_bytes(rng.randbytes(size))
+        with pytest.raises(KerncapError):
+            open_bundle(str(tmp_path / "x.tar"))

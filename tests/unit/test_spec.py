@@ -1,0 +1,105 @@
+"""SPEC.md is held to its word: its examples obey the schemas, its tables equal the code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from craft import sound_parts
+
+from kerncap.bundle import limits, open_bundle
+from kerncap.bundle.config import parse_config
+from kerncap.bundle.documents import canonical_json, load_schema, validate
+from kerncap.bundle.index import KINDS, SEGMENTS, parse_index
+from kerncap.bundle.manifest import parse_manifest
+from kerncap.bundle.reader import RECORD_MEMBERS
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SPEC = (_ROOT / "bundle_spec" / "SPEC.md").read_text()
+_SCHEMAS = sorted((_ROOT / "bundle_spec" / "schemas").glob("*.schema.json"))
+
+
+def _example(name: str) -> Any:
+    (text,) = re.findall(rf"```json {name}\n(.*?)```", _SPEC, re.DOTALL)
+    return json.loads(text)
+
+
+def test_every_example_is_known() -> None:
+    assert re.findall(r"```json (\w+)", _SPEC) == ["manifest", "config", "content", "index"]
+
+
+def test_manifest_example() -> None:
+    manifest = parse_manifest(canonical_json(_example("manifest")))
+    assert manifest.code is not None
+    assert len(manifest.chunks) == 1
+
+
+def test_config_example() -> None:
+    config = parse_config(canonical_json(_example("config")))
+    assert not set(RECORD_MEMBERS) & set(config.capture)
+
+
+def test_index_example() -> None:
+    document = _example("index")
+    validate(document, "index", what="example")
+    index, _ = parse_index(canonical_json(document))
+    assert index.raw_bytes == 8192
+    assert set(document["record"]) <= set(RECORD_MEMBERS)
+
+
+def test_content_example_has_the_members_of_a_real_one(tmp_path: Path) -> None:
+    """craft.py writes the content document by the text of the specification; verify compares it with ours."""
+    from kerncap.bundle.verify import verify
+
+    assert verify(open_bundle(str(sound_parts().write_tar(tmp_path / "x.tar")))).problems == ()
+    assert set(_example("content")) == {"schema", "code_object", "dispatch", "kernarg", "regions", "source"}
+
+
+@pytest.mark.parametrize("path", _SCHEMAS, ids=lambda path: path.stem)
+def test_schemas_are_schemas(path: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
+
+
+def test_limits_of_the_text_are_those_of_the_code() -> None:
+    rows = dict(
+        re.findall(r"^\| (manifest|config|index layer|blobs|regions|chunks|code layer)[^|]*\| (.*) \|$", _SPEC, re.M)
+    )
+    assert rows == {
+        "manifest": f"{limits.MAX_MANIFEST_BYTES >> 20} MiB",
+        "config": f"{limits.MAX_CONFIG_BYTES >> 10} KiB",
+        "index layer": f"{limits.MAX_INDEX_STORED_BYTES >> 20} MiB stored, {limits.MAX_INDEX_JSON_BYTES >> 20} MiB raw",
+        "blobs": f"{limits.MAX_BLOBS:,}, each {limits.MAX_BLOB_BYTES >> 20} MiB "
+        f"(hsaco: {limits.MAX_HSACO_BYTES >> 30} GiB)",
+        "regions": f"{limits.MAX_REGIONS:,}, each {limits.MAX_REGION_BYTES >> 40} TiB",
+        "chunks": f"{limits.MAX_CHUNKS:,}",
+        "code layer": f"{limits.MAX_CODE_STORED_BYTES >> 20} MiB stored, {limits.MAX_CODE_BYTES >> 30} GiB raw, "
+        f"{limits.MAX_CODE_FILES:,} files, {limits.MAX_CODE_PATH_BYTES:,} bytes a name",
+    }
+
+
+def test_codes_of_the_text_are_those_of_the_code() -> None:
+    """Both ways: every refusal of the package stands in section 9, and nothing else does."""
+    section = _SPEC.split("## 9.")[1].split("## 10.")[0]
+    listed = set(re.findall(r"`(bundle\.[a-z-]+)`", section))
+    source = "".join(path.read_text() for path in (_ROOT / "kerncap" / "bundle").glob("*.py"))
+    raised = set(re.findall(r'"(bundle\.[a-z-]+)"', source))
+    assert raised == listed | {"bundle.missing-file"}
+
+
+def test_index_schema_and_reader_agree() -> None:
+    """The reader checks chunks by hand, for speed; the schema must say the same."""
+    schema = load_schema("index")
+    region = schema["properties"]["regions"]["items"]["properties"]
+    chunk = schema["$defs"]["chunk"]["properties"]
+    blob = schema["properties"]["blobs"]
+    assert set(region["kind"]["enum"]) == KINDS
+    assert set(region["segment"]["enum"]) == SEGMENTS
+    assert chunk["l"]["maximum"] == limits.MAX_CHUNK_BYTES
+    assert chunk["n"]["maximum"] == blob["items"]["properties"]["size"]["maximum"] == limits.MAX_BLOB_BYTES
+    assert blob["maxItems"] == limits.MAX_BLOBS
+    assert schema["properties"]["regions"]["maxItems"] == limits.MAX_REGIONS
+    assert region["size"]["maximum"] == limits.MAX_REGION_BYTES
