@@ -112,7 +112,7 @@ struct Inst {
 
 inline constexpr std::uint16_t kNoOpcode = 0xffff;
 
-enum RowFlags : std::uint32_t {
+enum RowFlags : std::int32_t {
   kNone = 0,
   kReadsDst = 1,        // fmac, mac, movrel…: dst is also a source
   kVccCarryIn = 2,      // VOP2 encoding reads VCC as src[2]; VOP3 names it
