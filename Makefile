@@ -33,7 +33,7 @@ native-test: native  ## native unit tests in both tool chains
 	@set -e; for suite in $(SUITES); do echo "== native unit tests: $$suite"; scripts/build-native $$suite --test; done
 
 bench: setup images  ## speed, as ratios measured in one run
-	$(PYTHON) -m pytest -p no:cacheprovider -s tests/bench
+	$(PYTHON) benchmarks/run.py
 
 lint: setup  ## ruff and mypy
 	$(PYTHON) -m ruff check kerncap tests

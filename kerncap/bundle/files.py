@@ -83,21 +83,28 @@ def read_exactly(file: IO[bytes], size: int, *, what: str) -> bytes:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """A new synced file in a directory that has no final name yet. Raises: HostError."""
+    """A new file in a directory of new_directory, which syncs it. Raises: HostError."""
     with host_errors(path), path.open("xb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def sync_tree(folder: Path) -> None:
-    """Sync every directory below and including `folder`."""
-    for name, _, _ in os.walk(folder, topdown=False):
+    """Sync every file and directory below and including `folder`.
+
+    Once at the end and not file by file: the system writes in the background while the next file is filled.
+    """
+    for name, _, files in os.walk(folder, topdown=False):
+        for file in files:
+            _sync(Path(name) / file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         sync_directory(Path(name))
 
 
 def sync_directory(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    fd = os.open(path, flags | os.O_CLOEXEC)
     try:
         os.fsync(fd)
     finally:

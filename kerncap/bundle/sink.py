@@ -125,7 +125,6 @@ class LayoutSink(Sink):
         fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             yield Slot(fd, 0, blob.size)
-            os.fsync(fd)
         finally:
             os.close(fd)
         part.rename(path)

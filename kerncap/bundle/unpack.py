@@ -6,7 +6,6 @@ bundle: `finish` (the workflow) adds the Makefile of the installed template. Cal
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,17 +40,3 @@ def unpack(
         check_content(bundle, bundle.extract_source(partial))
         if finish is not None:
             finish(partial)
-        _sync_files(partial)
-
-
-def _sync_files(folder: Path) -> None:
-    """Sync what has been written without: the small files; blobs are synced as they arrive."""
-    for at, folders, files in os.walk(folder):
-        if Path(at).name == "blobs":
-            folders.clear()
-        for name in files:
-            fd = os.open(Path(at) / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)

@@ -1,0 +1,202 @@
+"""Speed and memory of pack, unpack, push, pull, inspect and verify, as ratios measured in one run.
+
+`make bench` runs it. Each operation is a process of its own, so that its peak memory is seen; curl and cp on the same
+files are the measure. Usage: run.py [--gib N] [--folder DIR] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_ROOT), str(_ROOT / "tests" / "unit")]
+
+from registry_server import PROGRAM, running_registry  # noqa: E402
+
+MIB = 1 << 20
+MEMORY_LIMIT_MIB = 256
+CURL_RATIO = 0.7
+DISK_ROUNDS = 3  # the quickest of each counts, since the page cache and other programs disturb
+DISK_RATIO = 0.7  # of a plain copy with sync: "at disk speed", with room for the noise of a shared disk
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    peak_mib: float
+
+
+def measure(argv: list[str]) -> Run:
+    """Wall time and peak resident memory of one process; its failure is ours."""
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    start = time.monotonic()
+    pid = os.posix_spawnp(
+        argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    )
+    _, status, usage = os.wait4(pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(argv)}: status {status}")
+    return Run(time.monotonic() - start, usage.ru_maxrss / 1024)
+
+
+def make(folder: Path, size: int) -> None:
+    """In a process of its own: Linux counts the memory of a parent before exec as the child's."""
+    code = f"from synthetic import *; make_reproducer(Path({str(folder)!r}), big_bytes={size})"
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT / "tests" / "unit")}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def kerncap(*args: str) -> Run:
+    return measure([sys.executable, "-m", "kerncap", *args])
+
+
+def quickest(runs: list[Run]) -> Run:
+    return min(runs, key=lambda run: run.seconds)
+
+
+def remove(*paths: Path) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
+
+
+class Bench:
+    def __init__(self, folder: Path, gib: float) -> None:
+        self.folder = folder
+        self.rows: list[dict[str, Any]] = []
+        self.reproducer = folder / "reproducer"
+        make(self.reproducer, int(gib * 1024) * MIB)
+        blobs = list((self.reproducer / "capture/blobs/sha256").iterdir())
+        self.blobs = sorted(blobs, key=lambda path: path.stat().st_size, reverse=True)
+        self.total = sum(path.stat().st_size for path in blobs)
+        subprocess.run(["sync"], check=True)
+
+    def row(self, name: str, run: Run, *, against: str = "", reference_s: float = 0.0, least: float = 0.0) -> None:
+        ratio = reference_s / run.seconds if reference_s else None
+        slow = ratio is not None and ratio < least
+        fat = run.peak_mib > MEMORY_LIMIT_MIB
+        self.rows.append(
+            {
+                "name": name,
+                "seconds": round(run.seconds, 3),
+                "mb_per_s": round(self.total / run.seconds / 1e6),
+                "peak_mib": round(run.peak_mib, 1),
+                "ratio": None if ratio is None else round(ratio, 2),
+                "against": against,
+                "least": least,
+                "good": not slow and not fat,
+            }
+        )
+        shown = "" if ratio is None else f"  {ratio:5.2f} of {against} (at least {least})"
+        mark = "slow" if slow else "too much memory" if fat else "ok"
+        speed = f"{run.seconds:8.2f} s{self.total / run.seconds / 1e6:8.0f} MB/s"
+        print(f"{name:24}{speed}{run.peak_mib:8.0f} MiB{shown}  {mark}", flush=True)
+
+    def disk(self) -> Run:
+        """A plain copy of the blobs, with sync: what the disk gives."""
+        target = self.folder / "copy"
+        target.mkdir()
+        script = 'cp "$@" && sync -f "${@: -1}"'
+        run = measure(["bash", "-c", script, "copy", *map(str, self.blobs), str(target)])
+        remove(target)
+        return run
+
+    def local(self) -> None:
+        tar, layout, unpacked = self.folder / "b.kcap.tar", self.folder / "layout", self.folder / "unpacked"
+        copies, packs, unpacks = [], [], []
+        for _ in range(DISK_ROUNDS):
+            remove(tar, unpacked)
+            copies.append(self.disk())
+            packs.append(kerncap("pack", str(self.reproducer), "-o", str(tar)))
+            unpacks.append(kerncap("unpack", str(tar), str(unpacked)))
+        disk_s = quickest(copies).seconds
+        print(f"{'cp and sync':24}{disk_s:8.2f} s{self.total / disk_s / 1e6:8.0f} MB/s", flush=True)
+        self.row("pack to a tar", quickest(packs), against="cp", reference_s=disk_s, least=DISK_RATIO)
+        self.row("unpack a tar", quickest(unpacks), against="cp", reference_s=disk_s, least=DISK_RATIO)
+        self.row("pack to a layout (links)", kerncap("pack", str(self.reproducer), "-o", f"oci:{layout}"))
+        self.row("inspect", kerncap("inspect", str(tar)))
+        self.row("verify", kerncap("verify", str(tar)))
+        self.row("verify --deep", kerncap("verify", str(tar), "--deep"))
+        remove(unpacked, layout)
+
+    def wire(self) -> None:
+        if PROGRAM is None:
+            print("push and pull: skipped, docker-registry is not installed")
+            return
+        tar, pulled = self.folder / "b.kcap.tar", self.folder / "pulled.kcap.tar"
+        with running_registry(self.folder / "registry") as host:
+            curl_push = self.curl_push(host)
+            run = kerncap("push", str(tar), f"{host}/bench/ours:v1")
+            self.row("push", run, against="curl", reference_s=curl_push.seconds, least=CURL_RATIO)
+            self.row("push again (skips all)", kerncap("push", str(tar), f"{host}/bench/ours:v2"))
+            curl_pull = self.curl_pull(host)
+            run = kerncap("pull", f"{host}/bench/ours:v1", "-o", str(pulled))
+            self.row("pull to a tar", run, against="curl", reference_s=curl_pull.seconds, least=CURL_RATIO)
+            remove(pulled)
+            layout = self.folder / "pulled"
+            run = kerncap("pull", f"{host}/bench/ours:v1", "-o", f"oci:{layout}")
+            self.row("pull to a layout", run, against="curl", reference_s=curl_pull.seconds, least=CURL_RATIO)
+            self.row("inspect a reference", kerncap("inspect", f"{host}/bench/ours:v1"))
+            remove(layout)
+
+    def curl_push(self, host: str) -> Run:
+        """The same blobs by curl, one after the other: POST, then PUT from the file."""
+        script = """
+set -e
+for blob in "$@"; do
+  at=$(curl -sf -X POST -o /dev/null -D - "http://$HOST/v2/bench/curl/blobs/uploads/" |
+    tr -d '\\r' | sed -n 's/^[Ll]ocation: //p')
+  curl -sf -o /dev/null -T "$blob" -X PUT -H 'Content-Type: application/octet-stream' \\
+    "$at&digest=sha256:$(basename "$blob")"
+done"""
+        run = measure(["env", f"HOST={host}", "bash", "-c", script, "push", *map(str, self.blobs)])
+        print(f"{'curl push':24}{run.seconds:8.2f} s{self.total / run.seconds / 1e6:8.0f} MB/s", flush=True)
+        return run
+
+    def curl_pull(self, host: str) -> Run:
+        """The same blobs by one curl process, to files, with sync as kerncap does it."""
+        target = self.folder / "curl"
+        target.mkdir()
+        words = [
+            f"url = http://{host}/v2/bench/curl/blobs/sha256:{b.name}\noutput = {target / b.name}" for b in self.blobs
+        ]
+        (self.folder / "curl.config").write_text("\n".join(words))
+        script = f"curl -sf -K {self.folder / 'curl.config'} && sync -f {target}"
+        run = measure(["bash", "-c", script])
+        remove(target)
+        print(f"{'curl pull and sync':24}{run.seconds:8.2f} s{self.total / run.seconds / 1e6:8.0f} MB/s", flush=True)
+        return run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gib", type=float, default=1.5, help="size of the bundle, default 1.5")
+    parser.add_argument("--folder", type=Path, help="where to work, default a temporary folder")
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kerncap-bench-", dir=arguments.folder) as folder:
+        bench = Bench(Path(folder), arguments.gib)
+        print(f"bundle of {bench.total / 1e6:.0f} MB in {len(bench.blobs)} blobs")
+        bench.local()
+        bench.wire()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(bench.rows, indent=1) + "\n")
+    bad = [row["name"] for row in bench.rows if not row["good"]]
+    print("all within bounds" if not bad else f"out of bounds: {', '.join(bad)}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
