@@ -1,0 +1,32 @@
+"""Fixtures of the end-to-end tests, and which combinations `make test` leaves to `make test-full`."""
+
+from __future__ import annotations
+
+import pytest
+from containers import DevContainer
+from workbench import CASES, TARGETS, Workbench
+
+# Everything runs on the first combination; each case also runs on one of the others, in turn.
+_COMBINATIONS = [(suite, target) for suite in ("trixie", "sid") for target in TARGETS]
+
+
+def in_subset(suite: str, target: str, case_number: int) -> bool:
+    combination = _COMBINATIONS.index((suite, target))
+    return combination == 0 or case_number % (len(_COMBINATIONS) - 1) == combination - 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if {"suite", "target", "case"} <= set(parameters):
+            number = CASES.index(parameters["case"])
+            if not in_subset(parameters["suite"], parameters["target"], number):
+                item.add_marker(pytest.mark.full)
+
+
+_WORKBENCHES: dict[str, Workbench] = {}
+
+
+@pytest.fixture(scope="session")
+def workbench(dev_container: DevContainer) -> Workbench:
+    return _WORKBENCHES.setdefault(dev_container.name, Workbench(dev_container))

@@ -1,0 +1,102 @@
+"""Source closure and recompile of real HIP translation units: untouched, edited, broken, without the project."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from workbench import TARGETS, Workbench
+
+SUBSET = {("trixie", "gfx942"), ("sid", "gfx90a")}
+
+
+@pytest.fixture(scope="session")
+def projects() -> dict[str, Path]:
+    return {}
+
+
+def project(workbench: Workbench) -> Path:
+    """A project of its own with a compile database, in a folder that can be moved away."""
+    folder = workbench.work / "project"
+    if not folder.exists():
+        folder.mkdir()
+        for name in ("pipeline.hip", "vector_add.hip"):
+            shutil.copy(workbench.sources / name, folder / name)
+        (folder / "include").mkdir()
+        for name in ("program.hpp", "pipeline_kernels.hpp"):
+            shutil.copy(workbench.sources / name, folder / "include" / name)
+        options = [f"--offload-arch={t}" for t in TARGETS] + ["-O2", "-Iinclude", "-DNDEBUG=1"]
+        entries = [
+            {
+                "directory": str(folder),
+                "file": "vector_add.hip",
+                "arguments": ["hipcc", *options, "-c", "vector_add.hip"],
+            },
+            {
+                "directory": str(folder),
+                "file": "pipeline.hip",
+                "command": f"hipcc {' '.join(options)} -MD -MF pipeline.d -o pipeline.o -c pipeline.hip",
+            },
+        ]
+        (folder / "compile_commands.json").write_text(json.dumps(entries))
+        workbench.container.run(["hipcc", *options, "pipeline.hip", "-o", "app"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_recompile(workbench: Workbench, target: str) -> None:
+    if (workbench.container.suite, target) not in SUBSET and target != "gfx1100":
+        pytest.skip("covered by another combination")
+    folder = project(workbench)
+    out = workbench.work / f"recompile-{target}.kcap"
+    argv = ["extract", "bias_relu", "-o", str(out), "--device", f"vgpu:{target}", "--source-dir", str(folder)]
+    done = workbench.kerncap(*argv, "--dispatch", "3", "--json", "--", folder / "app")
+    assert done.returncode == 0, done.stderr
+    assert "EXIT-SUCCESS" in done.stderr
+    document = json.loads(done.stdout)
+    assert document["source_files"] > 10
+    assert document["source_error"] is None
+
+    # The project is gone: only what the reproducer carries is left.
+    hidden = folder.with_name("hidden")
+    folder.rename(hidden)
+    try:
+        same = workbench.work / f"same-{target}.hsaco"
+        done = workbench.kerncap("recompile", out, "-o", same, "--trust")
+        assert done.returncode == 0, done.stderr
+        verdict = workbench.verdict("validate", out, "--hsaco", same)
+        assert verdict["verdict"] == "equivalent"
+        assert verdict["judged"] == ["captured", "perturbed"]
+
+        header = out / "src" / "root" / str(folder / "include" / "pipeline_kernels.hpp").lstrip("/")
+        text = header.read_text()
+        header.write_text(text.replace("constant(1.0f, 2.0f) * bias", "3.0f * bias"))
+        assert header.read_text() != text
+        edited = workbench.work / f"edited-{target}.hsaco"
+        done = workbench.kerncap("recompile", out, "-o", edited, "--trust")
+        assert done.returncode == 0, done.stderr
+        assert workbench.verdict("validate", out, "--hsaco", edited)["verdict"] == "differs"
+
+        header.write_text(text + "\nthis is no C++\n")
+        broken = workbench.work / f"broken-{target}.hsaco"
+        said = workbench.error(8, "recompile", out, "-o", broken, "--trust")
+        assert str(header) in said["stderr"]
+        assert not broken.exists()
+        header.write_text(text)
+    finally:
+        hidden.rename(folder)
+
+
+def test_source_that_cannot_be_carried_does_not_lose_the_capture(workbench: Workbench) -> None:
+    out = workbench.work / "no-source.kcap"
+    empty = workbench.work / "empty"
+    empty.mkdir(exist_ok=True)
+    argv = ["extract", "vector_add", "-o", str(out), "--device", "vgpu:gfx942", "--source-dir", str(empty)]
+    said = workbench.error(8, *argv, "--", workbench.program("vector_add"))
+    assert "without source" in said["stderr"]
+    assert workbench.verdict("replay", out)["verdict"] == "faithful"
+    assert not (out / "src").exists()
+    said = workbench.error(8, "recompile", out, "-o", workbench.work / "x.hsaco", "--trust")
+    assert "carries no source" in said["stderr"]
