@@ -19,7 +19,7 @@ from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.files import new_directory
 from kerncap.capture.application import Captured, Order, describe_status, run_application
 from kerncap.capture.seal import add_facts, add_self_check
-from kerncap.errors import CompileError, KerncapError, UsageError
+from kerncap.errors import CompileError, KerncapError, ReplayError, UsageError
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
@@ -145,12 +145,12 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
             )
             if result.error is not None:
                 raise result.error
-            stored = _traced(trace, result, bundle) if trace else None
         except KerncapError as error:
             log.warning("self-check: the capture was not replayed: %s [%s]", error.message, error.code)
             failed = {"iterations": 0, "verdict": None, "device": str(device), "error": error.to_json()}
             add_self_check(capture_dir, failed, None, ())
             return
+        stored = _traced(trace, result, bundle) if trace else None
     run = result.runs[0]
     word = FAITHFUL
     if not run.iterations_agree:
@@ -168,9 +168,13 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
     add_self_check(capture_dir, check, stored.to_json() if stored else None, run.noise)
 
 
-def _traced(trace: Path, result: ReplayResult, bundle: Bundle) -> TracedSet:
+def _traced(trace: Path, result: ReplayResult, bundle: Bundle) -> TracedSet | None:
     run = result.runs[0]
-    stored = read_trace(trace, run.kernel_object_va, bundle.index, run.variables)
+    try:
+        stored = read_trace(trace, run.kernel_object_va, bundle.index, run.variables)
+    except ReplayError as error:
+        log.warning("self-check: the write set stays unknown: %s [%s]", error.message, error.code)
+        return None
     if stored.outside_bytes:
         log.warning("the kernel stores %d bytes outside of the captured memory", stored.outside_bytes)
     return stored
