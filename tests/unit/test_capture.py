@@ -1,6 +1,6 @@
 """Running an application: what becomes of each way in which it can end.
 
-A shell script stands in for the application and writes what the tool library would write; the e2e tests run the real one.
+A shell script stands in for the application and writes what the tool library would; the e2e tests run the real one.
 """
 
 from __future__ import annotations
