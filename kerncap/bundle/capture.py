@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerncap.bundle.documents import check_schema_version, parse_json, validate
-from kerncap.bundle.limits import MAX_CAPTURE_JSON_BYTES, MAX_HSACO_BYTES
+from kerncap.bundle.limits import MAX_CAPTURE_JSON_BYTES, MAX_HSACO_BYTES, MAX_RANGES
 from kerncap.errors import BundleError
 
 ISA_PREFIX = "amdgcn-amd-amdhsa--"
@@ -140,7 +140,7 @@ def parse_capture(data: bytes, *, what: str = "capture.json") -> tuple[Capture, 
 def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -> Capture:
     """Raises: BundleError `bundle.unsupported-version`, `bundle.malformed`, `bundle.limit`."""
     check_schema_version(document, "kerncap.capture", 1, what=what)
-    validate(document, "capture", what=what)
+    validate(_without_ranges(document), "capture", what=what)
     outcome, consistency = document["outcome"], document["consistency"]
     capture = Capture(
         kernel=Kernel(**{key: document["kernel"][key] for key in ("name", "demangled", "symbol")}),
@@ -156,8 +156,8 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         unreadable=tuple(Unreadable(u["va"], u["size"], u["reason"]) for u in document.get("unreadable", ())),
         command=None if document.get("command") is None else tuple(document["command"]),
         environment=document.get("environment"),
-        write_set=_write_set(document.get("write_set")),
-        noise=_ranges(document.get("noise") or ()),
+        write_set=_write_set(document.get("write_set"), what),
+        noise=_ranges(document.get("noise") or [], f"{what}: noise"),
         self_check=document.get("self_check"),
     )
     _check(capture, what)
@@ -220,13 +220,30 @@ def _device(node: dict[str, Any]) -> Device:
     )
 
 
-def _write_set(node: dict[str, Any] | None) -> WriteSet | None:
+def _without_ranges(document: dict[str, Any]) -> dict[str, Any]:
+    """The document for schema validation: lists of ranges may be long and are checked by hand, as chunks are."""
+    slim = {**document, "noise": []}
+    write_set = document.get("write_set")
+    if isinstance(write_set, dict):
+        slim["write_set"] = {**write_set, **{name: [] for name in ("written", "read_first") if name in write_set}}
+    return slim
+
+
+def _write_set(node: dict[str, Any] | None, what: str) -> WriteSet | None:
     if node is None:
         return None
-    return WriteSet(node["source"], _ranges(node["written"]), _ranges(node["read_first"]))
+    written, read_first = (_ranges(node[name], f"{what}: write_set/{name}") for name in ("written", "read_first"))
+    return WriteSet(node["source"], written, read_first)
 
 
-def _ranges(node: Any) -> tuple[ByteRange, ...]:
+def _ranges(node: Any, what: str) -> tuple[ByteRange, ...]:
+    if not isinstance(node, list):
+        raise BundleError(f"{what} is not a list", code="bundle.malformed")
+    if len(node) > MAX_RANGES:
+        raise BundleError(f"{what} has {len(node)} ranges, at most {MAX_RANGES} are allowed", code="bundle.limit")
+    for item in node:
+        if not (isinstance(item, list) and len(item) == 3 and all(type(n) is int and 0 <= n < 1 << 64 for n in item)):
+            raise BundleError(f"{what} holds something that is not [region, offset, length]", code="bundle.malformed")
     return tuple((region, offset, length) for region, offset, length in node)
 
 

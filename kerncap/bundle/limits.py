@@ -7,16 +7,17 @@ from __future__ import annotations
 
 MAX_MANIFEST_BYTES = 4 << 20  # what registries accept (distribution 2.8 answers 400 above it)
 MAX_CONFIG_BYTES = 256 << 10
-MAX_INDEX_STORED_BYTES = 32 << 20
-MAX_INDEX_JSON_BYTES = 64 << 20
-MAX_CAPTURE_JSON_BYTES = 64 << 20
+MAX_INDEX_STORED_BYTES = 16 << 20
+MAX_INDEX_JSON_BYTES = 32 << 20
+MAX_CAPTURE_JSON_BYTES = 32 << 20
 MAX_LAYOUT_INDEX_BYTES = 1 << 20
 MAX_BLOBS = 20_000
 MAX_BLOB_BYTES = 256 << 20
 MAX_HSACO_BYTES = 4 << 30
 MAX_REGIONS = 65_536
 MAX_REGION_BYTES = 4 << 40
-MAX_CHUNKS = 262_144  # of all regions, pre-state and post-state together
+MAX_CHUNKS = 131_072  # of all regions, pre-state and post-state together: 512 GiB in chunks of 4 MiB
+MAX_RANGES = 131_072  # of each list of byte ranges: written, read_first, noise
 MAX_CHUNK_BYTES = 64 << 20
 MAX_ZSTD_WINDOW_BYTES = MAX_CHUNK_BYTES  # a frame in single-segment form needs its content size
 MAX_CODE_STORED_BYTES = 256 << 20
