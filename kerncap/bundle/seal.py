@@ -39,6 +39,8 @@ _MAX_KERNEL_ANNOTATION = 512
 # an environment (tokens, host names, paths) stays where it is.
 ENVIRONMENT_ALLOWED = frozenset(
     {
+        "AMD_DIRECT_DISPATCH",
+        "AMD_LOG_LEVEL",
         "AMD_SERIALIZE_COPY",
         "AMD_SERIALIZE_KERNEL",
         "CUDA_VISIBLE_DEVICES",
@@ -46,9 +48,11 @@ ENVIRONMENT_ALLOWED = frozenset(
         "HIP_FORCE_DEV_KERNARG",
         "HIP_LAUNCH_BLOCKING",
         "HIP_VISIBLE_DEVICES",
+        "HSA_CU_MASK",
         "HSA_DISABLE_FRAGMENT_ALLOCATOR",
         "HSA_ENABLE_INTERRUPT",
         "HSA_ENABLE_SDMA",
+        "HSA_ENABLE_SCRATCH_ASYNC_RECLAIM",
         "HSA_NO_SCRATCH_RECLAIM",
         "HSA_OVERRIDE_GFX_VERSION",
         "HSA_XNACK",

@@ -8,24 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# The environment is published with the bundle: only what steers the GPU runtimes, and nothing that may be a secret.
-_ALLOWED = re.compile(r"(ROCR|HIP|HSA|GPU|AMD)_[A-Z0-9_]+\Z")
-_SECRET = re.compile(r"TOKEN|SECRET|PASS|KEY|CRED|AUTH|COOKIE", re.IGNORECASE)
-_OURS = frozenset({"HSA_TOOLS_LIB"})
-
-
-def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that may be kept."""
-    return {
-        name: value
-        for name, value in sorted(environment.items())
-        if _ALLOWED.match(name) and not _SECRET.search(name) and name not in _OURS
-    }
+from kerncap.bundle.seal import allowed_environment
 
 
 def add_facts(directory: Path, *, device_class: str, command: Sequence[str], environment: Mapping[str, str]) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kerncap.bundle.seal import allowed_environment
 from kerncap.capture.application import Captured, Order, describe_status, run_application
-from kerncap.capture.seal import add_facts, add_self_check, allowed_environment
+from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.errors import CaptureError, HostError, KerncapError
 from kerncap.native import Device, NativeFiles
 
@@ -118,10 +119,10 @@ def test_the_environment_is_kept_by_allow_list_only() -> None:
 def test_sealing_adds_and_keeps(reproducer: Path) -> None:
     capture = reproducer / "capture"
     before = json.loads((capture / "capture.json").read_text())
-    add_facts(capture, device_class="vgpu", command=["./app"], environment={"HSA_X": "1", "SECRET": "2"})
+    add_facts(capture, device_class="vgpu", command=["./app"], environment={"HSA_XNACK": "1", "SECRET": "2"})
     add_self_check(capture, {"iterations": 2}, None, [(0, 1, 2)])
     after = json.loads((capture / "capture.json").read_text())
-    assert after["environment"] == {"HSA_X": "1"}
+    assert after["environment"] == {"HSA_XNACK": "1"}
     assert after["noise"] == [[0, 1, 2]]
     assert after["write_set"] is None
     assert after["kernel"] == before["kernel"]
