@@ -1,0 +1,219 @@
+#include "replay/memory_image.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "replay/initial_state.hpp"
+#include "replay/ordered_pipeline.hpp"
+
+namespace kerncap::replay {
+namespace {
+
+constexpr unsigned kWorkers = 2;
+constexpr std::size_t kSlots = 4;
+// Buffers of all slots together stay under about 200 MiB, whatever chunk size a bundle has.
+constexpr std::size_t kLargeChunkBytes = 8u << 20;
+// Changed bytes are kept as runs; runs this close to each other are one.
+constexpr std::uint64_t kRecordGap = 64;
+constexpr std::uint64_t kNoiseGap = 4;
+constexpr std::size_t kMismatchBytes = 4;
+
+}  // namespace
+
+struct MemoryImage::Task {
+  std::uint32_t region = 0;
+  const Chunk* pre = nullptr;
+  const Chunk* post = nullptr;  // nothing: unchanged by the captured dispatch
+  bool known = false;           // the device holds the initial state of the last restore()
+  bool captured = false;        // and that is the captured one
+};
+
+struct MemoryImage::Slot {
+  Slot(const Device& device, std::size_t size) : staging(device, device.host_pool, size), copier(device), initial(size), other(size) {}
+  PinnedBuffer staging;
+  Copier copier;
+  std::vector<std::byte> initial;
+  std::vector<std::byte> other;
+  // What examine() found
+  std::uint64_t changed_bytes = 0;
+  std::uint64_t compared_bytes = 0;
+  std::uint64_t mismatch_bytes = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> changed;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> noise;
+  std::vector<Mismatch> mismatches;
+};
+
+MemoryImage::MemoryImage(const Device& device, const Index& index, const ChunkReader& reader)
+    : device_(device), index_(index), reader_(reader), region_va_(index.regions.size()) {
+  std::size_t largest = 0;
+  for (std::uint32_t r = 0; r < index.regions.size(); ++r) {
+    const Region& region = index.regions[r];
+    if (region.kind != RegionKind::variable) region_va_[r] = region.va;
+    auto post = region.post.begin();
+    for (const Chunk& chunk : region.pre) {
+      Task task;
+      task.region = r;
+      task.pre = &chunk;
+      if (post != region.post.end() && post->at == chunk.at) task.post = &*post++;
+      tasks_.push_back(task);
+      largest = std::max<std::size_t>(largest, chunk.length);
+    }
+  }
+  const std::size_t slots = std::min<std::size_t>({kSlots, largest > kLargeChunkBytes ? 1u : kSlots, std::max<std::size_t>(tasks_.size(), 1)});
+  slots_.reserve(slots);
+  for (std::size_t i = 0; i < slots; ++i) slots_.emplace_back(device, std::max<std::size_t>(largest, 1));
+}
+
+MemoryImage::~MemoryImage() = default;
+
+void MemoryImage::place_variables(std::span<const std::optional<std::uint64_t>> device_va) {
+  for (Task& task : tasks_) {
+    if (index_.regions[task.region].kind != RegionKind::variable) continue;
+    region_va_[task.region] = device_va[task.region];
+    task.known = false;
+  }
+}
+
+void MemoryImage::set_overlay(Overlay overlay) {
+  for (Task& task : tasks_) task.known &= !overlay_touches(task);
+  overlay_ = std::move(overlay);
+  for (Task& task : tasks_) task.known &= !overlay_touches(task);
+}
+
+bool MemoryImage::overlay_touches(const Task& task) const noexcept {
+  if (!overlay_ || overlay_->bytes.empty() || index_.regions[task.region].kind == RegionKind::variable) return false;
+  const std::uint64_t begin = index_.regions[task.region].va + task.pre->at;
+  return overlay_->va < begin + task.pre->length && begin < overlay_->va + overlay_->bytes.size();
+}
+
+void MemoryImage::apply_overlay(const Task& task, std::span<std::byte> bytes) const noexcept {
+  if (!overlay_touches(task)) return;
+  const std::uint64_t begin = index_.regions[task.region].va + task.pre->at;
+  const std::uint64_t from = std::max(begin, overlay_->va);
+  const std::uint64_t to = std::min(begin + bytes.size(), overlay_->va + overlay_->bytes.size());
+  std::memcpy(bytes.data() + (from - begin), overlay_->bytes.data() + (from - overlay_->va), to - from);
+}
+
+bool MemoryImage::is_captured_state(const Task& task, const InitialState& initial) const noexcept {
+  return !touches(initial, task.region, task.pre->at, task.pre->length);
+}
+
+void MemoryImage::load_initial(const Task& task, const InitialState& initial, std::span<std::byte> out) const {
+  reader_.read(*task.pre, out);
+  apply_initial(initial, task.region, index_.regions[task.region].va, task.pre->at, out);
+  apply_overlay(task, out);
+}
+
+void MemoryImage::restore(const InitialState& initial) {
+  const bool repeated = last_initial_ == &initial;
+  last_initial_ = &initial;
+  std::vector<Task*> wanted;
+  for (Task& task : tasks_) {
+    if (!region_va_[task.region]) continue;
+    // A chunk in a state of its own is kept only for the same run; one in the captured state for any that starts from it.
+    const bool right = task.known && (repeated || (task.captured && is_captured_state(task, initial)));
+    if (!right) wanted.push_back(&task);
+  }
+  const auto produce = [&](std::size_t i, Slot& slot) {
+    const Task& task = *wanted[i];
+    const auto bytes = slot.staging.bytes().first(task.pre->length);
+    load_initial(task, initial, bytes);
+    slot.copier.to_device(*region_va_[task.region] + task.pre->at, bytes);
+  };
+  const auto consume = [&](std::size_t i, Slot&) {
+    wanted[i]->known = true;
+    wanted[i]->captured = is_captured_state(*wanted[i], initial);
+  };
+  run_ordered<Slot>(wanted.size(), kWorkers, slots_, produce, consume);
+}
+
+std::span<const std::byte> MemoryImage::load_expected(const Task& task, const ScanRequest& request, Slot& slot) const {
+  const std::size_t n = task.pre->length;
+  const auto initial = std::span<const std::byte>(slot.initial).first(n);
+  const auto out = std::span(slot.other).first(n);
+  if (request.expect == Expectation::Kind::dump) {
+    if (!request.expected_changes->touches(task.region, task.pre->at, n)) return initial;
+    std::ranges::copy(initial, out.begin());
+    request.expected_changes->apply(task.region, task.pre->at, out);
+    return out;
+  }
+  if (task.post == nullptr && is_captured_state(task, request.initial)) return initial;
+  reader_.read(task.post != nullptr ? *task.post : *task.pre, out);
+  apply_overlay(task, out);
+  return out;
+}
+
+// Compares one chunk; `slot.staging` holds what the device has.
+void MemoryImage::examine(const Task& task, const ScanRequest& request, Slot& slot) const {
+  const std::size_t n = task.pre->length;
+  const std::span<const std::byte> actual = slot.staging.bytes().first(n);
+  slot.changed.clear();
+  slot.noise.clear();
+  slot.mismatches.clear();
+  slot.mismatch_bytes = 0;
+  slot.compared_bytes = 0;
+  load_initial(task, request.initial, std::span(slot.initial).first(n));
+  slot.changed_bytes = find_differences(actual, std::span(slot.initial).first(n), kRecordGap,
+                                        [&](std::uint64_t at, std::uint64_t length) { slot.changed.emplace_back(at, length); });
+  if (request.expect != Expectation::Kind::none) {
+    const std::span<const std::byte> expected = load_expected(task, request, slot);
+    slot.compared_bytes = n;
+    const auto note = [&](std::uint64_t at, std::uint64_t length) {
+      // Shown in whole words, each once.
+      for (std::uint64_t word = at / kMismatchBytes * kMismatchBytes; word < at + length; word += kMismatchBytes) {
+        if (slot.mismatches.size() >= request.max_mismatches) return;
+        const std::size_t size = std::min<std::size_t>(kMismatchBytes, n - word);
+        const auto e = expected.subspan(word, size);
+        const auto a = actual.subspan(word, size);
+        if (std::ranges::equal(e, a)) continue;
+        if (!slot.mismatches.empty() && slot.mismatches.back().offset == task.pre->at + word) continue;
+        slot.mismatches.push_back({task.region, task.pre->at + word, {e.begin(), e.end()}, {a.begin(), a.end()}});
+      }
+    };
+    slot.mismatch_bytes = find_differences(actual, expected, 0, note);
+  }
+  if (request.reference_changes != nullptr) {
+    const auto reference = std::span(slot.other).first(n);
+    std::ranges::copy(std::span(slot.initial).first(n), reference.begin());
+    request.reference_changes->apply(task.region, task.pre->at, reference);
+    find_differences(actual, reference, kNoiseGap, [&](std::uint64_t at, std::uint64_t length) { slot.noise.emplace_back(at, length); });
+  }
+}
+
+ScanResult MemoryImage::scan(const ScanRequest& request) {
+  std::vector<Task*> wanted;
+  for (Task& task : tasks_) {
+    if (region_va_[task.region]) wanted.push_back(&task);
+  }
+  ScanResult result;
+  const auto produce = [&](std::size_t i, Slot& slot) {
+    const Task& task = *wanted[i];
+    slot.copier.from_device(slot.staging.bytes().first(task.pre->length), *region_va_[task.region] + task.pre->at);
+    examine(task, request, slot);
+  };
+  const auto consume = [&](std::size_t i, Slot& slot) {
+    Task& task = *wanted[i];
+    task.known = slot.changed_bytes == 0;
+    result.changed_bytes += slot.changed_bytes;
+    result.bytes_compared += slot.compared_bytes;
+    result.mismatch_bytes += slot.mismatch_bytes;
+    for (Mismatch& mismatch : slot.mismatches) {
+      if (result.mismatches.size() < request.max_mismatches) result.mismatches.push_back(std::move(mismatch));
+    }
+    if (request.record != nullptr) {
+      for (const auto& [at, length] : slot.changed) {
+        request.record->append(task.region, task.pre->at + at, slot.staging.bytes().subspan(at, length));
+      }
+    }
+    for (const auto& [at, length] : slot.noise) {
+      result.iterations_agree = false;
+      if (request.noise != nullptr) request.noise->add(task.region, task.pre->at + at, length);
+    }
+  };
+  run_ordered<Slot>(wanted.size(), kWorkers, slots_, produce, consume);
+  return result;
+}
+
+}  // namespace kerncap::replay

@@ -1,0 +1,88 @@
+// The captured memory on the device: restored chunk by chunk from the bundle, read back and compared chunk by chunk, with a
+// fixed number of buffers. In: the index, the chunks, where each region lies. Out: device memory in its initial state; what
+// differs from it, from the expectation, from an earlier iteration. Called by the runner.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/json.hpp"
+#include "bundle/chunk_reader.hpp"
+#include "bundle/index.hpp"
+#include "replay/changes.hpp"
+#include "replay/device.hpp"
+#include "replay/request.hpp"
+
+namespace kerncap::replay {
+
+struct Mismatch {
+  std::uint32_t region = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> expected;
+  std::vector<std::byte> actual;
+};
+
+// Bytes of the closure that the replay itself sets (rebuilt hidden arguments): neither restored nor compared as captured.
+struct Overlay {
+  std::uint64_t va = 0;
+  std::vector<std::byte> bytes;
+};
+
+struct ScanRequest {
+  const InitialState& initial;
+  Expectation::Kind expect = Expectation::Kind::none;
+  const ChangeLog* expected_changes = nullptr;   // of Expectation::Kind::dump
+  const ChangeLog* reference_changes = nullptr;  // of an earlier iteration: what differs from it is noise
+  ChangeLog* record = nullptr;                   // gets what differs from the initial state
+  RangeList* noise = nullptr;
+  std::uint32_t max_mismatches = 0;
+};
+
+struct ScanResult {
+  std::uint64_t changed_bytes = 0;
+  std::uint64_t bytes_compared = 0;
+  std::uint64_t mismatch_bytes = 0;
+  bool iterations_agree = true;
+  std::vector<Mismatch> mismatches;
+};
+
+class MemoryImage {
+ public:
+  MemoryImage(const Device& device, const Index& index, const ChunkReader& reader);
+  ~MemoryImage();
+
+  // Where the variables of the program that runs next lie; none: the variable keeps what the loader gave it and is not
+  // compared. One entry a region; only those of variables count.
+  void place_variables(std::span<const std::optional<std::uint64_t>> device_va);
+  void set_overlay(Overlay overlay);
+
+  // Brings everything into the initial state; only chunks that are not known to be in it are written. `initial` must live until
+  // the next call: its address tells whether it is the same state again.
+  void restore(const InitialState& initial);
+  // Reads everything back. Afterwards restore() with the same initial state writes only the chunks that had changed.
+  ScanResult scan(const ScanRequest& request);
+
+ private:
+  struct Task;
+  struct Slot;
+  void load_initial(const Task& task, const InitialState& initial, std::span<std::byte> out) const;
+  void apply_overlay(const Task& task, std::span<std::byte> bytes) const noexcept;
+  bool overlay_touches(const Task& task) const noexcept;
+  bool is_captured_state(const Task& task, const InitialState& initial) const noexcept;
+  std::span<const std::byte> load_expected(const Task& task, const ScanRequest& request, Slot& slot) const;
+  void examine(const Task& task, const ScanRequest& request, Slot& slot) const;
+
+  const Device& device_;
+  const Index& index_;
+  const ChunkReader& reader_;
+  std::vector<Task> tasks_;
+  std::vector<Slot> slots_;
+  std::vector<std::optional<std::uint64_t>> region_va_;
+  std::optional<Overlay> overlay_;
+  const InitialState* last_initial_ = nullptr;
+};
+
+}  // namespace kerncap::replay

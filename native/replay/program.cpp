@@ -1,0 +1,61 @@
+#include "replay/program.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace kerncap::replay {
+namespace {
+constexpr const char* kBadCode = "replay.bad-code-object";
+}
+
+Program::Program(const Device& device, std::vector<std::byte> code, const std::string& kernel_name)
+    : code_(std::move(code)), metadata_(parse_code_object(code_)), agent_(device.gpu) {
+  check_target(device, metadata_.isa);
+  kernel_ = metadata_.find(kernel_name);
+  if (kernel_ == nullptr) {
+    std::string others;
+    for (std::size_t i = 0; i < metadata_.kernels.size() && i < 5; ++i) others += (i == 0 ? "" : ", ") + printable(metadata_.kernels[i].name);
+    throw Error("replay.missing-kernel", "the code object has no kernel " + printable(kernel_name) +
+                                             (others.empty() ? ", and no other" : "; it has " + others));
+  }
+  try {
+    load(device);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+Program::~Program() { release(); }
+
+void Program::load(const Device& device) {
+  check(hsa_code_object_reader_create_from_memory(code_.data(), code_.size(), &reader_), "reading the code object", kBadCode);
+  check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_), "executable");
+  check(hsa_executable_load_agent_code_object(executable_, device.gpu, reader_, nullptr, nullptr), "loading the code object", kBadCode);
+  check(hsa_executable_freeze(executable_, nullptr), "loading the code object", kBadCode);
+  hsa_executable_symbol_t symbol{};
+  check(hsa_executable_get_symbol_by_name(executable_, kernel_->symbol.c_str(), &device.gpu, &symbol), "the kernel's symbol", "replay.missing-kernel");
+  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel_object_va_), "the kernel's symbol", kBadCode);
+}
+
+void Program::release() noexcept {
+  if (executable_.handle != 0) hsa_executable_destroy(executable_);
+  if (reader_.handle != 0) hsa_code_object_reader_destroy(reader_);
+}
+
+std::optional<Variable> Program::find_variable(const std::string& name) const {
+  hsa_executable_symbol_t symbol{};
+  if (hsa_executable_get_symbol_by_name(executable_, name.c_str(), &agent_, &symbol) != HSA_STATUS_SUCCESS) return std::nullopt;
+  hsa_symbol_kind_t kind{};
+  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind), "a variable's symbol", kBadCode);
+  if (kind != HSA_SYMBOL_KIND_VARIABLE) return std::nullopt;
+  Variable variable;
+  std::uint32_t size = 0;
+  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &variable.va), "a variable's symbol", kBadCode);
+  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, &size), "a variable's symbol", kBadCode);
+  variable.size = size;
+  return variable;
+}
+
+}  // namespace kerncap::replay

@@ -1,0 +1,68 @@
+// What a replay is asked to do: the request document of docs/interfaces.md, checked. In: REQUEST.json, written by Kerncap's
+// Python side. Out: a Request, or usage.bad-request. Called by main.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "bundle/chunk_reader.hpp"
+#include "bundle/index.hpp"
+
+namespace kerncap::replay {
+
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8 };
+std::size_t size_of(ElementType type) noexcept;
+
+// Bytes of a region whose initial state is not the captured one.
+struct InitialRange {
+  std::uint32_t region = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  ElementType type = ElementType::i8;  // of `perturbed` only
+  std::uint64_t end() const noexcept { return offset + length; }
+};
+
+struct InitialState {
+  enum class Kind : std::uint8_t { captured, poisoned, perturbed };
+  Kind kind = Kind::captured;
+  std::uint64_t seed = 0;
+  std::vector<InitialRange> ranges;  // sorted by region and offset, not overlapping, inside their regions
+};
+
+struct Expectation {
+  enum class Kind : std::uint8_t { none, post, dump };
+  Kind kind = Kind::none;
+  std::filesystem::path dump;
+};
+
+struct RunRequest {
+  std::optional<std::filesystem::path> hsaco;  // none: the captured code object
+  std::uint32_t iterations = 1;
+  std::uint32_t warmup = 0;
+  InitialState initial;
+  Json initial_document;  // as written in the request: a dump remembers from which initial state it comes
+  Expectation expect;
+  std::optional<std::filesystem::path> dump;
+};
+
+struct Request {
+  std::filesystem::path capture;
+  std::filesystem::path index;
+  BlobLocations blobs;
+  std::uint32_t agent = 0;
+  double timeout_s = 60;
+  std::uint32_t max_mismatches = 16;
+  bool withhold_variables = false;
+  std::vector<RunRequest> runs;
+};
+
+// Everything but the ranges of the initial states, which need the index.
+Request request_from_json(const Json& document);
+// Sorts each run's ranges and checks them against the regions.
+void check_ranges(Request& request, const Index& index);
+
+}  // namespace kerncap::replay
