@@ -118,7 +118,7 @@ class Capture:
     consistent: bool
     inconsistency: tuple[str, ...]
     status: str
-    """`completed` or `faulted`."""
+    """`completed` or `fault`."""
     fault_va: int | None
     unreadable: tuple[Unreadable, ...]
     command: tuple[str, ...] | None
@@ -189,8 +189,8 @@ def _kernarg(node: dict[str, Any]) -> Kernarg:
             offset=arg["offset"],
             size=arg["size"],
             kind=arg["kind"],
-            name=arg.get("name"),
-            type=arg.get("type"),
+            name=arg.get("name") or None,
+            type=arg.get("type") or None,
             region=arg.get("region"),
             region_offset=arg.get("region_offset"),
         )

@@ -5,6 +5,7 @@ In: an open Bundle. Out: text (not yet escaped) and a JSON document. Called by i
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -13,25 +14,38 @@ from kerncap.bundle import Bundle
 from kerncap.bundle.capture import Argument, Capture
 from kerncap.bundle.index import Region
 from kerncap.cli.output import format_bytes, table
+from kerncap.verdict.types import parameters
 
 _FORMATS = {"float": "<f", "double": "<d", "half": "<e", "_Float16": "<e"}
+_INTEGER = re.compile(
+    r"(?:(?:un)?signed )?(?:char|short|int|long|long long)|bool|size_t|u?int(?:8|16|32|64)_t"
+).fullmatch
 _UNSIGNED_WORDS = ("unsigned", "uint", "size_t", "bool")
 
 
-def argument_value(capture: Capture, argument: Argument) -> str:
+def argument_types(capture: Capture) -> dict[int, str]:
+    """The type of each argument by its offset: from the metadata, else (HIP writes none) from the demangled name."""
+    visible = [argument for argument in capture.kernarg.args if not argument.hidden]
+    spelled = parameters(capture.kernel.demangled)
+    types = (
+        dict(zip((a.offset for a in visible), spelled, strict=True)) if spelled and len(spelled) == len(visible) else {}
+    )
+    return types | {argument.offset: argument.type for argument in capture.kernarg.args if argument.type}
+
+
+def argument_value(capture: Capture, argument: Argument, type_name: str) -> str:
     """The captured value: region and offset of a pointer, a number when the type says which, else bytes."""
     raw = capture.kernarg.value(argument)
     if argument.region is not None:
         address = int.from_bytes(raw[:8], "little")
         return f"{address:#x} (region {argument.region} + {argument.region_offset})"
-    text = argument.type or ""
-    number_format = _FORMATS.get(text)
+    number_format = _FORMATS.get(type_name)
     if number_format is not None and struct.calcsize(number_format) == len(raw):
         return f"{struct.unpack(number_format, raw)[0]:g}"
-    if text.endswith("*") or argument.kind in ("global_buffer", "dynamic_shared_pointer"):
+    if type_name.endswith("*") or argument.kind in ("global_buffer", "dynamic_shared_pointer"):
         return f"{int.from_bytes(raw, 'little'):#x}"
-    if argument.hidden or (len(raw) in (1, 2, 4, 8) and text and not text.startswith("struct")):
-        signed = not argument.hidden and not any(word in text for word in _UNSIGNED_WORDS)
+    if argument.hidden or (len(raw) in (1, 2, 4, 8) and _INTEGER(type_name) is not None):
+        signed = _INTEGER(type_name) is not None and not any(word in type_name for word in _UNSIGNED_WORDS)
         return str(int.from_bytes(raw, "little", signed=signed))
     return raw[:32].hex() + ("…" if len(raw) > 32 else "")
 
@@ -95,10 +109,12 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
 
 
 def _arguments(capture: Capture, *, hidden: bool) -> Iterator[tuple[str, str, str]]:
+    types = argument_types(capture)
     for number, argument in enumerate(capture.kernarg.args):
+        type_name = types.get(argument.offset, "")
         if hidden or not argument.hidden:
             name = argument.name or (argument.kind if argument.hidden else f"#{number}")
-            yield argument.type or argument.kind, name, "= " + argument_value(capture, argument)
+            yield type_name or argument.kind, name, "= " + argument_value(capture, argument, type_name)
 
 
 def _regions(bundle: Bundle) -> Iterator[tuple[object, ...]]:
@@ -110,6 +126,7 @@ def _regions(bundle: Bundle) -> Iterator[tuple[object, ...]]:
 def describe_json(bundle: Bundle) -> dict[str, Any]:
     """`kerncap.inspected/1`."""
     capture = bundle.capture
+    types = argument_types(capture)
     return {
         "schema": "kerncap.inspected/1",
         "bundle": bundle.name,
@@ -122,9 +139,9 @@ def describe_json(bundle: Bundle) -> dict[str, Any]:
         "arguments": [
             {
                 "name": argument.name,
-                "type": argument.type,
+                "type": types.get(argument.offset),
                 "kind": argument.kind,
-                "value": argument_value(capture, argument),
+                "value": argument_value(capture, argument, types.get(argument.offset, "")),
                 "region": argument.region,
                 "region_offset": argument.region_offset,
             }

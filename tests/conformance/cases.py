@@ -137,7 +137,7 @@ VALID: tuple[Case, ...] = (
     Case("unknown-members-are-ignored", lambda parts: (parts.config.update(later=1), parts.capture.update(later=[1]))),
     Case("minor-version", _config(specVersion="1.9")),
     Case("no-changed-chunk", _region(0, post=[])),
-    Case("faulted", _capture("outcome", status="faulted", fault_va=4096)),
+    Case("faulted", _capture("outcome", status="fault", fault_va=4096)),
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 
