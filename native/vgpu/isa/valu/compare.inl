@@ -60,7 +60,7 @@ void compare(Wave& w, const Inst& in) {
 template <auto f, unsigned Traits, bool kExec, class A, class B>
 constexpr Row compare_row(const char* name, const char* name11, uint16_t op9, uint16_t op11, TargetSet targets) {
   return row_own({name, name11}, Format::vopc, op9, op11, targets, Type::none, A::type, B::type, Type::none,
-                 &compare<f, Traits, kExec, A, B>, (kExec ? kExecDst | kMaskDst : kMaskDst) | (A::fp ? kFloatMods : 0));
+                 &compare<f, Traits, kExec, A, B>, (kExec ? unsigned{kExecDst} | kMaskDst : unsigned{kMaskDst}) | (A::fp ? unsigned{kFloatMods} : 0u));
 }
 
 // Both forms of one comparison: opcode distance to v_cmpx is 0x10 on gfx9, 0x80 on gfx11.

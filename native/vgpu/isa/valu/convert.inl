@@ -73,17 +73,7 @@ inline void pk_rtz(Wave& w, const Inst& in) {
   w.mode.round32 = mode;
 }
 
-// 8-bit floats of gfx942: no infinities, no negative zero; 0x80 is NaN. Source: "CDNA3 ISA", 8-bit float formats.
-template <int kExponent, int kMantissaBits, int kBias8>
-inline float from_fp8(uint32_t v) {
-  v &= 0xffu;
-  if (v == 0x80u) return from_bits<float>(kQuietNan<float>);
-  const int e = static_cast<int>(v >> kMantissaBits) & ((1 << kExponent) - 1);
-  const int m = static_cast<int>(v & ((1u << kMantissaBits) - 1));
-  const float magnitude = e == 0 ? static_cast<float>(m) * power_of_two<float>(1 - kBias8 - kMantissaBits)
-                                 : static_cast<float>(m + (1 << kMantissaBits)) * power_of_two<float>(e - kBias8 - kMantissaBits);
-  return v & 0x80u ? -magnitude : magnitude;
-}
+// 8-bit floats of gfx942 (from_fp8 is in float_math.inl).
 // Nearest even; beyond the largest number is NaN.
 template <int kExponent, int kMantissaBits, int kBias8>
 inline uint32_t to_fp8(float v) {

@@ -226,4 +226,17 @@ inline T reciprocal_root(T v) {
     return settle(1.0 / __builtin_sqrt(v), v);
 }
 
+// 8-bit floats of gfx942: no infinities, no negative zero; 0x80 is NaN. Source: "CDNA3 ISA", 8-bit float formats.
+template <int kExponent, int kMantissaBits, int kBias8>
+inline float from_fp8(uint32_t v) {
+  v &= 0xffu;
+  if (v == 0x80u) return from_bits<float>(kQuietNan<float>);
+  const int e = static_cast<int>(v >> kMantissaBits) & ((1 << kExponent) - 1);
+  const int m = static_cast<int>(v & ((1u << kMantissaBits) - 1));
+  const float magnitude = e == 0 ? static_cast<float>(m) * power_of_two<float>(1 - kBias8 - kMantissaBits)
+                                 : static_cast<float>(m + (1 << kMantissaBits)) * power_of_two<float>(e - kBias8 - kMantissaBits);
+  return v & 0x80u ? -magnitude : magnitude;
+}
+inline float bf16_to_float(uint32_t h) { return from_bits<float>(h << 16); }
+
 }  // namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS

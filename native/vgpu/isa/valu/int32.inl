@@ -198,7 +198,7 @@ void carry(Wave& w, const Inst& in) {
 template <CarryOp op, bool kIn>
 constexpr Row carry_row(Names n, Format format, uint16_t op9, uint16_t op11, TargetSet targets) {
   return row_own(n, format, op9, op11, targets, Type::u32, Type::u32, Type::u32, kIn ? Type::mask : Type::none,
-                 &carry<op, kIn>, kVccCarryOut | kIntClamp | (kIn ? kVccCarryIn : 0));
+                 &carry<op, kIn>, kVccCarryOut | kIntClamp | (kIn ? unsigned{kVccCarryIn} : 0u));
 }
 
 // D = mask ? S1 : S0. The float modifiers of the VOP3 form apply to the bits.

@@ -201,14 +201,14 @@ template <auto f, unsigned Traits, class D, class... S>
 constexpr Row row(Names n, Format format, uint16_t op9, uint16_t op11, TargetSet targets = kAllTargets, unsigned flags = 0) {
   using T = SourceTypes<S...>;
   return {n.name, n.name11, format, op9, op11, targets, D::type, T::at(0), T::at(1), T::at(2),
-          &lanewise<f, Traits, D, S...>, static_cast<decltype(Row::flags)>(flags | (D::fp ? kFloatMods : 0))};
+          &lanewise<f, Traits, D, S...>, static_cast<decltype(Row::flags)>(flags | (D::fp ? unsigned{kFloatMods} : 0u))};
 }
 template <auto f, unsigned Traits, class D, class... S>
 constexpr Row row_acc(Names n, Format format, uint16_t op9, uint16_t op11, TargetSet targets = kAllTargets,
                       unsigned flags = 0) {
   using T = SourceTypes<S...>;
   return {n.name, n.name11, format, op9, op11, targets, D::type, T::at(0), T::at(1), T::at(2),
-          &accumulate<f, Traits, D, S...>, static_cast<decltype(Row::flags)>(flags | kReadsDst | (D::fp ? kFloatMods : 0))};
+          &accumulate<f, Traits, D, S...>, static_cast<decltype(Row::flags)>(flags | kReadsDst | (D::fp ? unsigned{kFloatMods} : 0u))};
 }
 // A row with a handler of its own.
 constexpr Row row_own(Names n, Format format, uint16_t op9, uint16_t op11, TargetSet targets, Type d, Type s0, Type s1, Type s2,

@@ -235,7 +235,6 @@ void dot_int(Wave& w, const Inst& in) {
 }
 
 // D = S0.lo * S1.lo + S0.hi * S1.hi + addend, one fused step after the other.
-inline float bf16_to_float(uint32_t h) { return from_bits<float>(h << 16); }
 template <bool kBf16>
 inline float dot2(uint32_t a, uint32_t b, float c) {
   const auto value = [](uint32_t h) { return kBf16 ? bf16_to_float(h & 0xffffu) : half_to_float(h & 0xffffu); };
