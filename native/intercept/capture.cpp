@@ -161,51 +161,65 @@ void Capture::run() noexcept {
   forward_completion();
 }
 
+CaptureFacts Capture::describe_target() {
+  CaptureFacts facts;
+  facts.packet = job_.packet;
+  facts.match_index = tool_.control.dispatch;
+  facts.queue_index = job_.queue_index;
+  facts.kernel = job_.kernel;
+  auto code = tool_.kernels.code_of(*job_.kernel);
+  if (!code) {
+    throw Error("capture.code-object",
+                "the code object of " + job_.kernel->demangled + " was loaded where the tool could not see it");
+  }
+  facts.code = std::move(*code);
+  const auto object = parse_code_object(*facts.code.bytes);
+  facts.isa = object.isa;
+  if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
+  for (const auto& name : hidden_variables(*facts.code.bytes)) {
+    facts.unreadable.push_back({0, 0, "variable " + name + " of the code object is not exported: its contents are not captured"});
+  }
+  return facts;
+}
+
+void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
+  const auto size = kernarg_size(facts);
+  if (size == 0) return;
+  const auto va = reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address);
+  auto bytes = snapshot.read(va, size);
+  if (!bytes) throw Error("capture.kernarg", "the kernarg segment could not be read");
+  facts.kernarg = std::move(*bytes);
+  const Allocation* const holder = snapshot.region_of(va);
+  if (holder != nullptr && !argument_points_into(facts, holder->va, holder->end())) snapshot.holds_kernarg(va);
+}
+
 void Capture::take() {
   const auto deadline = Clock::now() + to_duration(tool_.control.timeout_s);
-  const auto stop = [this] { return disturbed(); };
-  const auto waited = wait_done(gates_->before, deadline, stop);
+  const auto waited = wait_done(gates_->before, deadline, [this] { return disturbed(); });
   require_undisturbed();
   if (waited == Waited::TimedOut) {
     throw Error("capture.timeout", "the packets before the dispatch did not end in time", "raise the timeout");
   }
 
   const auto started = Clock::now();
-  CaptureFacts facts;
-  facts.packet = job_.packet;
-  facts.match_index = tool_.control.dispatch;
-  facts.queue_index = job_.queue_index;
-  facts.kernel = job_.kernel;
-  const auto code = tool_.kernels.code_of(*job_.kernel);
-  if (!code) {
-    throw Error("capture.code-object", "the code object of " + job_.kernel->demangled + " was loaded where the tool could not see it");
-  }
-  facts.code = *code;
-  const auto object = parse_code_object(*code->bytes);
-  facts.isa = object.isa;
-  if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
-
+  auto facts = describe_target();
   set_phase(Phase::Snapshot);
-  MemoryMap::Hold hold(tool_.memory);
+  std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
   cut_.hold(tool_.queues, *job_.queue, hold_limit);
   cut_.drain_copies(tool_.topology(), hold_limit);
 
   const auto partial = tool_.control.work_dir / "capture.partial";
   remove_quietly(partial);  // of a process that was killed
   fs::create_directories(partial / "blobs/sha256");
-  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *code->bytes);
+  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
   auto regions = tool_.memory.closure(job_.kernel->agent);
   add_variables(regions, module_variables(*job_.kernel));
-  mark_kernarg(regions, reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address));
   Snapshot snapshot(partial, tool_.control, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
     require_undisturbed();
-    if (hold.broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
+    if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
     if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", "raise the timeout");
   });
-  const auto size = kernarg_size(facts);
-  const auto kernarg = snapshot.read(reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address), size);
-  if (size > 0 && !kernarg) throw Error("capture.kernarg", "the kernarg segment could not be read");
-  if (kernarg) facts.kernarg = *kernarg;
+  read_kernarg(facts, snapshot);
   snapshot.take_pre();
   const auto after_pre = Clock::now();
 
@@ -221,12 +235,11 @@ void Capture::take() {
     forward_completion();
     gates_->open_rest.set(0);
     cut_.release();
-  }
-  facts.unreadable = snapshot.unreadable();
-  for (const auto& name : hidden_variables(*code->bytes)) {
-    facts.unreadable.push_back({0, 0, "variable " + name + " of the code object is not exported: its contents are not captured"});
+    hold.reset();
+    set_phase(Phase::Sealing);
   }
   const Index index = snapshot.finish();
+  facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
   facts.raw_bytes = snapshot.raw_bytes();
   facts.stored_bytes = snapshot.stored_bytes();

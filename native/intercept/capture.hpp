@@ -53,7 +53,7 @@ class Capture {
   void finish_before_exit() noexcept;
 
  private:
-  enum class Phase { Armed, Waiting, Snapshot, Running, Over };
+  enum class Phase { Armed, Waiting, Snapshot, Running, Sealing, Over };
   struct Gates {
     Signal before{1};
     Signal open_target{1};
@@ -69,6 +69,8 @@ class Capture {
 
   void run() noexcept;
   void take();
+  CaptureFacts describe_target();
+  void read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const;
   void seal(CaptureFacts& facts, const Index& index);
   void await_target(CaptureFacts& facts, Clock::time_point deadline);
   void forward_completion() noexcept;

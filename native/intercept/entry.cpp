@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/digest.hpp"
 #include "base/log.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
@@ -43,6 +44,8 @@ void start(HsaApiTable& table, const char* control_path) {
   install_queue_hooks(table);
   install_copy_hooks(table);
   pthread_atfork(nullptr, nullptr, forked_child);
+  // libcrypto registers its own clean-up when it is first used; handlers run in reverse, and ours may still need it.
+  static_cast<void>(sha256({}));
   // HIP 5.7.1 never calls hsa_shut_down, so OnUnload cannot be relied on.
   std::atexit(exit_handler);
 }

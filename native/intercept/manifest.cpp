@@ -67,14 +67,20 @@ bool is_pointer(const KernelArgument& argument) {
   return argument.size == sizeof(std::uint64_t) && std::find(kinds.begin(), kinds.end(), argument.value_kind) != kinds.end();
 }
 
+std::optional<std::uint64_t> pointer_value(const KernelArgument& argument, const CaptureFacts& facts) {
+  if (!is_pointer(argument) || argument.offset + sizeof(std::uint64_t) > facts.kernarg.size()) return std::nullopt;
+  std::uint64_t va = 0;
+  std::memcpy(&va, facts.kernarg.data() + argument.offset, sizeof va);
+  return va;
+}
+
 Json argument_document(const KernelArgument& argument, CaptureFacts& facts, const Index& index) {
   Json entry = {{"offset", argument.offset}, {"size", argument.size},      {"kind", argument.value_kind},
                 {"name", argument.name},     {"type", argument.type_name}, {"region", nullptr},
                 {"region_offset", nullptr}};
-  if (!is_pointer(argument) || argument.offset + sizeof(std::uint64_t) > facts.kernarg.size()) return entry;
-  std::uint64_t va = 0;
-  std::memcpy(&va, facts.kernarg.data() + argument.offset, sizeof va);
-  if (va == 0) return entry;
+  const auto pointer = pointer_value(argument, facts);
+  if (!pointer || *pointer == 0) return entry;
+  const auto va = *pointer;
   if (const auto region = region_holding(index, va)) {
     entry["region"] = *region;
     entry["region_offset"] = va - index.regions[*region].va;
@@ -184,11 +190,12 @@ void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> var
   std::sort(regions.begin(), regions.end(), [](const Allocation& a, const Allocation& b) { return a.va < b.va; });
 }
 
-void mark_kernarg(std::vector<Allocation>& regions, std::uint64_t kernarg_va) {
-  for (auto& region : regions) {
-    const bool holds = kernarg_va >= region.va && kernarg_va < region.end();
-    if (holds && region.segment == Segment::host && region.kind == RegionKind::pool) region.segment = Segment::kernarg;
-  }
+bool argument_points_into(const CaptureFacts& facts, std::uint64_t va, std::uint64_t end) {
+  if (!facts.description) return false;
+  return std::any_of(facts.description->arguments.begin(), facts.description->arguments.end(), [&](const auto& argument) {
+    const auto pointer = pointer_value(argument, facts);
+    return pointer && *pointer >= va && *pointer < end;
+  });
 }
 
 Json kernarg_document(CaptureFacts& facts, const Index& index) {

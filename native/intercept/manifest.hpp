@@ -45,9 +45,8 @@ std::vector<Allocation> module_variables(const KernelEntry& kernel);
 // Puts them between the regions, in order. One that lies in memory that is a region already stays part of that.
 void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> variables);
 
-// The region that holds the dispatch's kernarg segment, when it is host memory: HIP 5.7.1 takes it from a pool that is not
-// flagged for it. Its segment becomes `kernarg`.
-void mark_kernarg(std::vector<Allocation>& regions, std::uint64_t kernarg_va);
+// Whether one of the dispatch's pointer arguments points into [va, end).
+bool argument_points_into(const CaptureFacts& facts, std::uint64_t va, std::uint64_t end);
 
 // Pointer arguments into memory that is not in the closure are added to facts.unreadable.
 Json kernarg_document(CaptureFacts& facts, const Index& index);

@@ -37,7 +37,10 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
       poll_(std::move(poll)),
       staging_(topology, ChunkWriterOptions{}.chunk_bytes, control.threads * 2 + copies_in_flight),
       writer_(directory / "blobs/sha256", writer_options(control)) {
-  for (auto& region : regions) entries_.push_back(Entry{std::move(region), {}, {}, false, false});
+  for (auto& region : regions) {
+    const bool kernarg = region.segment == Segment::kernarg;
+    entries_.push_back(Entry{std::move(region), {}, {}, kernarg, false, false});
+  }
 }
 
 hsa_agent_t Snapshot::reader_for(const Allocation& region) const {
@@ -91,7 +94,7 @@ void Snapshot::read_region(Entry& entry, bool post) {
 void Snapshot::pass(bool post) {
   const auto matters = [&](const Entry& entry, bool device) {
     return !entry.failed && (entry.region.segment == Segment::device) == device &&
-           !(post && entry.region.segment == Segment::kernarg);
+           !(post && entry.kernarg);
   };
   for (const bool device : {!post, post}) {
     for (Entry& entry : entries_) {
@@ -153,15 +156,20 @@ std::optional<std::vector<std::byte>> Snapshot::read(std::uint64_t va, std::size
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-std::optional<std::size_t> Snapshot::region_of(std::uint64_t va) const {
-  const auto list = readable();
-  const auto found = std::find_if(list.begin(), list.end(), [&](const Entry* entry) {
-    return va >= entry->region.va && va < entry->region.end();
+const Allocation* Snapshot::region_of(std::uint64_t va) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return va >= entry.region.va && va < entry.region.end();
   });
-  if (found == list.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - list.begin());
+  return found == entries_.end() ? nullptr : &found->region;
 }
 
-std::uint64_t Snapshot::region_va(std::size_t region) const { return readable()[region]->region.va; }
+void Snapshot::holds_kernarg(std::uint64_t va) {
+  for (Entry& entry : entries_) {
+    if (va < entry.region.va || va >= entry.region.end()) continue;
+    entry.kernarg = true;
+    entry.region.flags.emplace_back("holds-kernarg");
+    if (entry.region.segment == Segment::host && entry.region.kind == RegionKind::pool) entry.region.segment = Segment::kernarg;
+  }
+}
 
 }  // namespace kerncap::intercept

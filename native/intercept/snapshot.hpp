@@ -30,17 +30,19 @@ class Snapshot {
 
   // All bytes of every region: device memory first, host memory last, so that it is as fresh as can be.
   void take_pre();
-  // The chunks that are not as before: host memory first. The kernarg segment is left out: host threads write the arguments of
-  // later launches there while the dispatch runs, and a kernel reads it only.
+  // The chunks that are not as before: host memory first. Kernarg segments are left out: host threads write the arguments of
+  // later launches there while the dispatch runs, and kernels only read them.
   void take_post();
   // Closes the blobs. Regions that could not be read are not part of it.
   Index finish();
 
   // Bytes at a device address of a region in the closure (the kernarg segment), or nothing.
   std::optional<std::vector<std::byte>> read(std::uint64_t va, std::size_t size);
-  // Index of the region (as in finish()) that holds `va`; only after take_pre().
-  std::optional<std::size_t> region_of(std::uint64_t va) const;
-  std::uint64_t region_va(std::size_t region) const;
+  // The region that holds `va`, or null.
+  const Allocation* region_of(std::uint64_t va) const;
+  // That region is used for kernarg segments: it has no post-state. In host memory it also counts as segment `kernarg`
+  // (HIP 5.7.1 takes kernarg segments from a pool without that flag, HIP 6.4.3 from device memory where there is a large BAR).
+  void holds_kernarg(std::uint64_t va);
 
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
@@ -51,6 +53,7 @@ class Snapshot {
     Allocation region;
     std::vector<ChunkTicket> pre;
     std::vector<std::pair<std::uint64_t, ChunkTicket>> post;
+    bool kernarg = false;
     bool failed = false;
     bool begun = false;
   };

@@ -1,0 +1,257 @@
+// The library as the runtime sees it, against synthetic tables: OnLoad, rocprofiler_configure, table sizes, and the protocol of a
+// capture from the packet callback to the sealed directory. Every case runs in a process of its own: a process has one tool.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/digest.hpp"
+#include "base/json.hpp"
+#include "bundle/chunk_reader.hpp"
+#include "bundle/index.hpp"
+#include "intercept/tests/fake_runtime.hpp"
+
+namespace {
+
+using namespace kerncap;
+using namespace kerncap::intercept;
+namespace fs = std::filesystem;
+
+using EnrollCallback = void (*)(int, std::uint64_t, std::uint64_t, void**, std::uint64_t, void*);
+EnrollCallback enrolled = nullptr;
+
+}  // namespace
+
+// What rocprofiler-sdk exports; the library looks it up by name.
+extern "C" __attribute__((visibility("default"))) int rocprofiler_at_intercept_table_registration(EnrollCallback callback, int libraries,
+                                                                                                 void*) {
+  if (libraries != 1) return 1;
+  enrolled = callback;
+  return 0;
+}
+
+namespace {
+
+constexpr int n = 256;
+
+struct Application {
+  explicit Application(const char* kernel, double timeout_s = 20) {
+    work_dir = fs::temp_directory_path() / ("kerncap-entry-" + std::to_string(getpid()));
+    fs::remove_all(work_dir);
+    fs::create_directories(work_dir);
+    const Json control = {{"schema", "kerncap.capture-control/1"}, {"work_dir", work_dir.string()}, {"kernel", kernel},
+                          {"match", "auto"}, {"dispatch", 1}, {"timeout_s", timeout_s}};
+    std::ofstream(work_dir / "control.json") << control.dump();
+    setenv("KERNCAP_CAPTURE_CONTROL", (work_dir / "control.json").c_str(), 1);
+    library = dlopen(KERNCAP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+  }
+
+  template <class Function>
+  Function entry(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(library, name));
+  }
+
+  void load(fake::Runtime& runtime) const {
+    const auto on_load = entry<bool (*)(HsaApiTable*, std::uint64_t, std::uint64_t, const char* const*)>("OnLoad");
+    ASSERT_TRUE(on_load(&runtime.table, 3, 0, nullptr));
+  }
+
+  // What HIP does before its first launch, through the table as the library left it.
+  void start(fake::Runtime& runtime) {
+    std::ifstream file(KERNCAP_CODE_OBJECT, std::ios::binary);
+    fake::state().code_object.assign(std::istreambuf_iterator<char>(file), {});
+    hsa_code_object_reader_t reader{};
+    const auto& code = fake::state().code_object;
+    runtime.core.hsa_code_object_reader_create_from_memory_fn(code.data(), code.size(), &reader);
+    runtime.core.hsa_executable_load_agent_code_object_fn(fake::executable, fake::gpu, reader, nullptr, &loaded);
+    runtime.core.hsa_executable_freeze_fn(fake::executable, nullptr);
+    runtime.core.hsa_queue_create_fn(fake::gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &runtime.queue);
+    runtime.amd.hsa_amd_memory_pool_allocate_fn(fake::device_pool, n * sizeof(int), 0, reinterpret_cast<void**>(&data));
+    runtime.amd.hsa_amd_memory_pool_allocate_fn(fake::host_pool, 4096, 0, reinterpret_cast<void**>(&kernarg));
+    runtime.amd.hsa_amd_agents_allow_access_fn(1, &fake::gpu, nullptr, kernarg);
+    for (int i = 0; i < n; ++i) data[i] = i;
+    std::memset(kernarg, 0, 4096);
+    std::memcpy(kernarg, &data, sizeof data);
+    fake::state().kernel = [](const hsa_kernel_dispatch_packet_t& packet) {
+      int* values = nullptr;
+      std::memcpy(&values, packet.kernarg_address, sizeof values);
+      for (int i = 0; i < n; ++i) values[i] *= 2;
+    };
+  }
+
+  hsa_kernel_dispatch_packet_t launch(hsa_signal_t completion) const {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+    packet.setup = 1;
+    packet.grid_size_x = packet.workgroup_size_x = n;
+    packet.grid_size_y = packet.grid_size_z = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.kernel_object = fake::kernel_object;
+    packet.kernarg_address = kernarg;
+    packet.completion_signal = completion;
+    return packet;
+  }
+
+  fs::path work_dir;
+  void* library = nullptr;
+  hsa_loaded_code_object_t loaded{};
+  int* data = nullptr;
+  void* kernarg = nullptr;
+};
+
+void submit(const std::vector<hsa_kernel_dispatch_packet_t>& batch) {
+  fake::state().handler(batch.data(), batch.size(), 0, fake::state().handler_data, fake::writer);
+}
+
+bool wait_for(const fs::path& path) {
+  for (int i = 0; i < 2000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return fs::exists(path);
+}
+
+Json read(const fs::path& path) {
+  std::ifstream file(path);
+  return Json::parse(file);
+}
+
+[[noreturn]] void leave() {
+  std::fflush(nullptr);
+  _exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+void capture_second_dispatch_of_a_batch() {
+  Application application("twice");
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  hsa_signal_t done{};
+  runtime.core.hsa_signal_create_fn(3, 0, nullptr, &done);
+  const auto packet = application.launch(done);
+  submit({packet, packet, packet});  // returns at once although the target cannot run yet
+  EXPECT_EQ(fake::state().written.size(), 6u);
+  std::thread processor([&] { runtime.run_queue({done}); });
+  EXPECT_TRUE(wait_for(application.work_dir / "capture/capture.json"));
+  processor.join();
+  EXPECT_EQ(fake::value_of(done), 0);
+  EXPECT_EQ(application.data[1], 8);  // all three ran, in order
+  EXPECT_EQ(reinterpret_cast<amd_signal_t*>(done.handle)->end_ts, 3000u);
+
+  const auto document = read(application.work_dir / "capture/capture.json");
+  EXPECT_EQ(document["dispatch"]["match_index"], 1);
+  EXPECT_EQ(document["kernel"]["demangled"], "twice(int*)");
+  EXPECT_EQ(document["timing"]["dispatch_ns"], 2000);
+  EXPECT_EQ(document["consistency"]["state"], "consistent") << document["consistency"].dump();
+  const Index index = index_from_json(read(application.work_dir / "capture/index.json"));
+  const auto va = reinterpret_cast<std::uint64_t>(application.data);
+  for (const auto& region : index.regions) {
+    const bool is_data = region.va == va;
+    EXPECT_EQ(region.post.size(), is_data ? 1u : 0u) << region.va;
+    if (!is_data) continue;
+    int before[n];
+    int after[n];
+    for (int i = 0; i < n; ++i) {
+      before[i] = 2 * i;
+      after[i] = 4 * i;
+    }
+    EXPECT_EQ(region.pre.at(0).raw_digest, sha256(std::as_bytes(std::span(before))));
+    EXPECT_EQ(region.post.at(0).raw_digest, sha256(std::as_bytes(std::span(after))));
+  }
+  const auto& argument = document["kernarg"]["args"][0];
+  EXPECT_EQ(index.regions.at(argument["region"].get<std::size_t>()).va, va);
+  leave();
+}
+
+void a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on() {
+  Application application("twice", 0.3);
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  hsa_signal_t done{};
+  runtime.core.hsa_signal_create_fn(2, 0, nullptr, &done);
+  const auto packet = application.launch(done);
+  submit({packet, packet});
+  // Nothing processes the queue: the packets before the target never end.
+  std::ifstream claim(application.work_dir / "claim");
+  EXPECT_TRUE(claim.good());
+  const auto error = application.work_dir / ("error-" + std::to_string(getpid()) + ".json");
+  EXPECT_TRUE(wait_for(error));
+  EXPECT_EQ(read(error)["code"], "capture.timeout");
+  EXPECT_FALSE(fs::exists(application.work_dir / "capture"));
+  EXPECT_FALSE(fs::exists(application.work_dir / "capture.partial"));
+  // The gates are open and the application's signal is completed once its dispatches do run.
+  runtime.run_queue({done});
+  EXPECT_EQ(fake::value_of(done), 0);
+  EXPECT_EQ(application.data[1], 4);
+  leave();
+}
+
+void another_process_has_the_claim() {
+  Application application("twice");
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  std::ofstream(application.work_dir / "claim") << "1\n";
+  const auto packet = application.launch(hsa_signal_t{0});
+  submit({packet, packet, packet});
+  EXPECT_EQ(fake::state().written.size(), 3u);  // nothing of the tool's
+  leave();
+}
+
+void tables_are_used_by_the_sizes_of_the_runtime() {
+  Application application("twice");
+  // A runtime whose extension table ends before the lock functions.
+  fake::Runtime runtime(0, offsetof(AmdExtTable, hsa_amd_memory_lock_fn));
+  auto* const beyond = reinterpret_cast<decltype(runtime.amd.hsa_amd_memory_unlock_fn)>(0x1111);
+  runtime.amd.hsa_amd_memory_unlock_fn = beyond;
+  auto* const plain_free = runtime.amd.hsa_amd_memory_pool_free_fn;
+  application.load(runtime);
+  EXPECT_EQ(runtime.amd.hsa_amd_memory_unlock_fn, beyond);
+  EXPECT_NE(runtime.amd.hsa_amd_memory_pool_free_fn, plain_free);
+  leave();
+}
+
+void rocprofiler_register_hands_the_table_over() {
+  Application application("twice");
+  fake::Runtime runtime;
+  auto* const plain = runtime.core.hsa_queue_create_fn;
+  const auto configure = application.entry<void* (*)(std::uint32_t, const char*, std::uint32_t, void*)>("rocprofiler_configure");
+  EXPECT_NE(configure(10000, "1.0.0", 0, nullptr), nullptr);
+  ASSERT_NE(enrolled, nullptr);
+  void* tables[] = {&runtime.table};
+  enrolled(2, 10000, 0, tables, 1, nullptr);  // another library's table is left alone
+  EXPECT_EQ(runtime.core.hsa_queue_create_fn, plain);
+  enrolled(1, 10000, 0, tables, 1, nullptr);
+  EXPECT_NE(runtime.core.hsa_queue_create_fn, plain);
+  leave();
+}
+
+void a_control_file_that_is_wrong_changes_nothing() {
+  Application application("twice");
+  std::ofstream(application.work_dir / "control.json")
+      << Json{{"schema", "kerncap.capture-control/1"}, {"work_dir", application.work_dir.string()}, {"kernel", "a("}, {"match", "regex"}}.dump();
+  fake::Runtime runtime;
+  auto* const plain = runtime.core.hsa_queue_create_fn;
+  application.load(runtime);
+  EXPECT_EQ(runtime.core.hsa_queue_create_fn, plain);
+  EXPECT_EQ(read(application.work_dir / ("error-" + std::to_string(getpid()) + ".json"))["code"], "capture.pattern");
+  leave();
+}
+
+class Entry : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(Entry, CapturesTheSecondDispatchOfABatch) { EXPECT_EXIT(capture_second_dispatch_of_a_batch(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, TimeOutIsAnErrorAndTheApplicationGoesOn) {
+  EXPECT_EXIT(a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on(), testing::ExitedWithCode(0), "");
+}
+TEST_F(Entry, OneProcessHasTheClaim) { EXPECT_EXIT(another_process_has_the_claim(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, TableSizesAreTheRuntimes) { EXPECT_EXIT(tables_are_used_by_the_sizes_of_the_runtime(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, RocprofilerRegister) { EXPECT_EXIT(rocprofiler_register_hands_the_table_over(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, WrongControlFile) { EXPECT_EXIT(a_control_file_that_is_wrong_changes_nothing(), testing::ExitedWithCode(0), ""); }
+
+}  // namespace
