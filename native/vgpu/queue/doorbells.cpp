@@ -18,7 +18,8 @@ using std::chrono::microseconds;
 constexpr microseconds sleep_after(std::chrono::steady_clock::duration quiet) {
   if (quiet < std::chrono::milliseconds(2)) return microseconds(30);
   if (quiet < std::chrono::milliseconds(50)) return microseconds(200);
-  return microseconds(1000);
+  if (quiet < std::chrono::seconds(1)) return microseconds(1000);
+  return microseconds(4000);
 }
 
 }  // namespace

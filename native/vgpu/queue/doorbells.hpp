@@ -1,5 +1,5 @@
 // Doorbells. The page that holds them is ordinary shared memory and a store to it cannot be trapped cheaply, so one
-// thread a process looks at the slots of parked queues, ever more seldom while nothing rings (at most every millisecond).
+// thread a process looks at the slots of parked queues, ever more seldom while nothing rings (in the end every 4 ms).
 // In: parked queues. Out: wake-ups.
 #pragma once
 

@@ -1,0 +1,53 @@
+// KERNCAP_VGPU: what is accepted, and that a wrong word is named.
+#include "vgpu/config.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+namespace kerncap::vgpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refused(std::string_view text) {
+  try {
+    parse_config(text);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Config, DefaultsArePrivateBarOneGpuQuiet) {
+  const Config config = parse_config("gfx942");
+  EXPECT_EQ(config.target, isa::Target::gfx942);
+  EXPECT_EQ(config.gpus, 1u);
+  EXPECT_FALSE(config.large_bar);
+  EXPECT_EQ(config.log_level, 0);
+  EXPECT_EQ(config.trace_file, "");
+}
+
+TEST(Config, EveryOption) {
+  const Config config = parse_config("gfx1100,bar=large,gpus=4,trace=/tmp/a b.jsonl,log=3");
+  EXPECT_EQ(config.target, isa::Target::gfx1100);
+  EXPECT_EQ(config.gpus, 4u);
+  EXPECT_TRUE(config.large_bar);
+  EXPECT_EQ(config.log_level, 3);
+  EXPECT_EQ(config.trace_file, "/tmp/a b.jsonl");
+  EXPECT_FALSE(parse_config("gfx90a,bar=private").large_bar);
+}
+
+TEST(Config, WrongWordsAreNamed) {
+  EXPECT_THAT(refused("gfx906"), HasSubstr("gfx906"));
+  EXPECT_THAT(refused(""), HasSubstr("unknown target"));
+  EXPECT_THAT(refused("gfx942,bar=huge"), HasSubstr("bar=huge"));
+  EXPECT_THAT(refused("gfx942,gpus=0"), HasSubstr("gpus=0"));
+  EXPECT_THAT(refused("gfx942,gpus=17"), HasSubstr("gpus=17"));
+  EXPECT_THAT(refused("gfx942,gpus=2x"), HasSubstr("gpus=2x"));
+  EXPECT_THAT(refused("gfx942,trace="), HasSubstr("trace="));
+  EXPECT_THAT(refused("gfx942,,log=1"), HasSubstr("''"));
+}
+
+}  // namespace
+}  // namespace kerncap::vgpu

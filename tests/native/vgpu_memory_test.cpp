@@ -1,0 +1,195 @@
+// Page table, extents, backing storage.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "vgpu/memory/backing.hpp"
+#include "vgpu/memory/extents.hpp"
+#include "vgpu/memory/page_table.hpp"
+
+namespace kerncap::vgpu {
+namespace {
+
+constexpr std::uint64_t kVa = 0x700000000000;
+
+struct Memory {
+  explicit Memory(std::size_t size) : bytes(size), storage(Backing::adopt(bytes.data(), size)) {}
+  std::vector<std::byte> bytes;
+  std::shared_ptr<Storage> storage;
+};
+
+TEST(PageTable, FindsOnlyWhatIsMapped) {
+  Memory memory(0x3000);
+  PageTable table;
+  table.map(kVa, 0x3000, memory.bytes.data(), true, memory.storage);
+  EXPECT_FALSE(table.find(kVa - 1));
+  EXPECT_FALSE(table.find(kVa + 0x3000));
+  const auto found = table.find(kVa + 0x2fff);
+  EXPECT_EQ(found.va, kVa);
+  EXPECT_EQ(found.end, kVa + 0x3000);
+  EXPECT_EQ(found.host, memory.bytes.data());
+}
+
+TEST(PageTable, UnmappingTheMiddleLeavesBothEnds) {
+  Memory memory(0x3000);
+  PageTable table;
+  table.map(kVa, 0x3000, memory.bytes.data(), true, memory.storage);
+  table.unmap(kVa + 0x1000, 0x1000);
+  EXPECT_EQ(table.find(kVa).end, kVa + 0x1000);
+  EXPECT_FALSE(table.find(kVa + 0x1000));
+  const auto tail = table.find(kVa + 0x2800);
+  EXPECT_EQ(tail.va, kVa + 0x2000);
+  EXPECT_EQ(tail.host, memory.bytes.data() + 0x2000);
+  EXPECT_EQ(table.ranges(), 2u);
+}
+
+TEST(PageTable, GenerationChangesWhenACachedMappingMayBeStale) {
+  Memory a(0x1000), b(0x1000);
+  PageTable table;
+  const auto first = table.generation().load();
+  table.map(kVa, 0x1000, a.bytes.data(), true, a.storage);
+  EXPECT_EQ(table.generation().load(), first) << "a new mapping makes no cached one stale";
+  table.map(kVa, 0x1000, b.bytes.data(), true, b.storage);
+  EXPECT_NE(table.generation().load(), first);
+  const auto second = table.generation().load();
+  table.unmap(kVa + 0x10000, 0x1000);
+  EXPECT_EQ(table.generation().load(), second) << "nothing was mapped there";
+  table.unmap(kVa, 0x1000);
+  EXPECT_NE(table.generation().load(), second);
+}
+
+TEST(PageTable, AMappingKeepsItsStorage) {
+  auto storage = Backing::adopt(nullptr, 0x1000);
+  const std::weak_ptr<Storage> watch = storage;
+  PageTable table;
+  table.map(kVa, 0x1000, nullptr, true, std::move(storage));
+  EXPECT_FALSE(watch.expired());
+  table.unmap(kVa, 0x1000);
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(PageTable, ReadOnlyIsHonoured) {
+  Memory memory(0x1000);
+  PageTable table;
+  table.map(kVa, 0x1000, memory.bytes.data(), false, memory.storage);
+  EXPECT_NE(table.host(kVa, 8, false), nullptr);
+  EXPECT_EQ(table.host(kVa, 8, true), nullptr);
+  const auto fault = table.fill32(kVa + 4, 0, 8);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->va, kVa + 4);
+  EXPECT_TRUE(fault->write);
+}
+
+TEST(PageTable, CopiesAcrossMappingsAndStopsAtTheFirstFault) {
+  Memory a(0x1000), b(0x1000), to(0x2000);
+  a.bytes[0xfff] = std::byte{7};
+  b.bytes[0] = std::byte{9};
+  PageTable table;
+  table.map(kVa, 0x1000, a.bytes.data(), false, a.storage);
+  table.map(kVa + 0x1000, 0x1000, b.bytes.data(), false, b.storage);
+  table.map(kVa + 0x10000, 0x2000, to.bytes.data(), true, to.storage);
+  EXPECT_FALSE(table.copy(kVa + 0x10000, kVa, 0x2000));
+  EXPECT_EQ(to.bytes[0xfff], std::byte{7});
+  EXPECT_EQ(to.bytes[0x1000], std::byte{9});
+  const auto fault = table.copy(kVa + 0x10000, kVa + 0x1800, 0x1000);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->va, kVa + 0x2000);
+  EXPECT_FALSE(fault->write);
+}
+
+TEST(PageTable, FillOfAnUnalignedEnd) {
+  Memory memory(0x1000);
+  PageTable table;
+  table.map(kVa, 0x1000, memory.bytes.data(), true, memory.storage);
+  EXPECT_FALSE(table.fill32(kVa, 0x04030201, 6));
+  EXPECT_EQ(memory.bytes[3], std::byte{4});
+  EXPECT_EQ(memory.bytes[5], std::byte{2});
+  EXPECT_EQ(memory.bytes[6], std::byte{0});
+}
+
+TEST(PageTable, LookUpsWhileMappingsChange) {
+  Memory memory(0x2000);
+  PageTable table;
+  table.map(kVa, 0x1000, memory.bytes.data(), true, memory.storage);
+  std::atomic<bool> stop{false};
+  std::thread changer([&] {
+    for (int i = 0; i < 2000; ++i) {
+      table.map(kVa + 0x1000, 0x1000, memory.bytes.data() + 0x1000, true, memory.storage);
+      table.unmap(kVa + 0x1000, 0x1000);
+    }
+    stop = true;
+  });
+  while (!stop) {
+    ASSERT_EQ(table.find(kVa + 0x10).host, memory.bytes.data());
+    const auto other = table.find(kVa + 0x1010);
+    if (other) ASSERT_EQ(other.host, memory.bytes.data() + 0x1000);
+  }
+  changer.join();
+}
+
+TEST(Extents, FreeSpaceIsJoinedAgain) {
+  Extents extents(0, 0x10000);
+  const auto a = extents.take(0x1000, 0x1000), b = extents.take(0x1000, 0x1000), c = extents.take(0x1000, 0x1000);
+  ASSERT_TRUE(a && b && c);
+  extents.give_back(*a, 0x1000);
+  extents.give_back(*c, 0x1000);
+  extents.give_back(*b, 0x1000);
+  EXPECT_EQ(extents.pieces(), 1u);
+  EXPECT_EQ(extents.take(0x10000, 0x1000), 0u);
+  EXPECT_FALSE(extents.take(1, 1));
+}
+
+TEST(Extents, Alignment) {
+  Extents extents(0x1000, 0x800000);
+  EXPECT_EQ(extents.take(0x200000, 0x200000), 0x200000u);
+  EXPECT_EQ(extents.take(0x1000, 0x1000), 0x1000u);
+}
+
+TEST(Backing, DeviceMemoryIsChargedAndRefusedWhenFull) {
+  auto* backing = new Backing;  // as in the device: never destroyed
+  VramAccount account;
+  account.capacity = 0x3000;
+  auto first = backing->allocate(0x2000, &account);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(backing->allocate(0x2000, &account), nullptr);
+  EXPECT_EQ(account.used.load(), 0x2000u);
+  first.reset();
+  EXPECT_EQ(account.used.load(), 0u);
+  EXPECT_NE(backing->allocate(0x3000, &account), nullptr);
+}
+
+TEST(Backing, FreedMemoryIsZeroForTheNextOwner) {
+  auto* backing = new Backing;
+  auto first = backing->allocate(0x1000, nullptr);
+  const std::uint64_t offset = first->mmap_offset();
+  first->host()[17] = std::byte{42};
+  first.reset();
+  const auto second = backing->allocate(0x1000, nullptr);
+  ASSERT_EQ(second->mmap_offset(), offset);
+  EXPECT_EQ(second->host()[17], std::byte{0});
+}
+
+TEST(Backing, DescriptorsMapTheSameMemoryAndKnowTheirNode) {
+  auto* backing = new Backing;
+  const auto storage = backing->allocate(0x1000, nullptr);
+  const int fd = backing->open_descriptor(128);
+  ASSERT_GE(fd, 0);
+  const int duplicate = ::dup(fd), other = backing->open_descriptor(0);
+  EXPECT_EQ(backing->node_of(fd), 128u);
+  EXPECT_EQ(backing->node_of(duplicate), 128u);
+  EXPECT_EQ(backing->node_of(other), 0u);
+  EXPECT_FALSE(backing->node_of(STDIN_FILENO));
+  void* seen = ::mmap(nullptr, 0x1000, PROT_READ, MAP_SHARED, duplicate, static_cast<off_t>(storage->mmap_offset()));
+  ASSERT_NE(seen, MAP_FAILED);
+  storage->host()[5] = std::byte{99};
+  EXPECT_EQ(static_cast<std::byte*>(seen)[5], std::byte{99});
+  ::munmap(seen, 0x1000);
+  for (const int open : {fd, duplicate, other}) ::close(open);
+}
+
+}  // namespace
+}  // namespace kerncap::vgpu

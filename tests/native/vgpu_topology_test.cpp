@@ -1,0 +1,54 @@
+// The virtual sysfs tree.
+#include "vgpu/kfd/topology.hpp"
+
+#include <gmock/gmock.h>
+
+namespace kerncap::vgpu::topology {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kRoot = "/sys/devices/virtual/kfd/kfd/topology";
+std::string read(const Config& config, const std::string& name) {
+  return file(config, std::string(kRoot) + "/" + name).value_or("no such file");
+}
+
+TEST(Topology, CoversItsOwnTreeOnly) {
+  EXPECT_TRUE(covers("/sys/devices/virtual/kfd/kfd/topology/nodes"));
+  EXPECT_TRUE(covers("/sys/class/kfd/kfd/topology/nodes/0/gpu_id"));
+  EXPECT_TRUE(covers("/sys/module/amdgpu/initstate"));
+  EXPECT_FALSE(covers("/sys/devices/virtual/kfd/kfd/topology2"));
+  EXPECT_FALSE(covers("/sys/devices/system/cpu"));
+}
+
+TEST(Topology, NodesAreTheCpuAndTheGpus) {
+  const Config config = parse_config("gfx90a,gpus=2");
+  EXPECT_THAT(*directory(config, std::string(kRoot) + "/nodes"), ElementsAre("0", "1", "2"));
+  EXPECT_THAT(*directory(config, std::string(kRoot) + "/nodes/"), ElementsAre("0", "1", "2"));
+  EXPECT_EQ(read(config, "nodes/0/gpu_id"), "0\n");
+  EXPECT_NE(read(config, "nodes/1/gpu_id"), read(config, "nodes/2/gpu_id"));
+  EXPECT_THAT(read(config, "nodes/2/properties"), HasSubstr("\ndrm_render_minor 129\n"));
+  EXPECT_EQ(read(config, "nodes/3/gpu_id"), "no such file");
+  EXPECT_EQ(read(config, "nodes/1/mem_banks/1/properties"), "no such file");
+}
+
+TEST(Topology, TargetsDiffer) {
+  EXPECT_THAT(read(parse_config("gfx90a"), "nodes/1/properties"), HasSubstr("\ngfx_target_version 90010\n"));
+  EXPECT_THAT(read(parse_config("gfx942"), "nodes/1/properties"), HasSubstr("\ngfx_target_version 90402\n"));
+  const std::string navi = read(parse_config("gfx1100"), "nodes/1/properties");
+  EXPECT_THAT(navi, HasSubstr("\ngfx_target_version 110000\n"));
+  EXPECT_THAT(navi, HasSubstr("\nwave_front_size 32\n"));
+}
+
+TEST(Topology, APrivateBarIsAPrivateHeapWithoutALinkFromTheCpu) {
+  const Config closed = parse_config("gfx942"), open = parse_config("gfx942,bar=large");
+  EXPECT_THAT(read(closed, "nodes/1/mem_banks/0/properties"), HasSubstr("heap_type 2\n"));
+  EXPECT_THAT(read(closed, "nodes/0/properties"), HasSubstr("\nio_links_count 0\n"));
+  EXPECT_EQ(read(closed, "nodes/0/io_links/0/properties"), "no such file");
+  EXPECT_THAT(read(open, "nodes/1/mem_banks/0/properties"), HasSubstr("heap_type 1\n"));
+  EXPECT_THAT(read(open, "nodes/0/io_links/0/properties"), HasSubstr("\nnode_to 1\n"));
+}
+
+}  // namespace
+}  // namespace kerncap::vgpu::topology
