@@ -55,8 +55,8 @@ class QueueTest : public ::testing::Test {
   }
 
   template <class T>
-  std::uint64_t va(const T* host) const {
-    return kVa + static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(host) - reinterpret_cast<std::byte*>(shared_.get()));
+  std::uint64_t va(const volatile T* host) const {
+    return kVa + (reinterpret_cast<std::uintptr_t>(host) - reinterpret_cast<std::uintptr_t>(shared_.get()));
   }
   hsa_signal_t handle(unsigned signal) const { return {va(&shared_->signals[signal])}; }
   std::int64_t value(unsigned signal) const { return *signal_value(pages_, handle(signal).handle); }
@@ -89,7 +89,8 @@ class QueueTest : public ::testing::Test {
     hsa_kernel_dispatch_packet_t packet = {};
     packet.setup = 1;
     packet.workgroup_size_x = 64;
-    packet.workgroup_size_y = packet.workgroup_size_z = packet.grid_size_y = packet.grid_size_z = 1;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_y = packet.grid_size_z = 1;
     packet.grid_size_x = 64;
     packet.kernel_object = 0x40;
     return packet;
@@ -239,7 +240,8 @@ TEST_F(QueueTest, DispatchLimits) {
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.what);
-    shared_->queue.write_dispatch_id = shared_->queue.read_dispatch_id = 0;
+    shared_->queue.write_dispatch_id = 0;
+    shared_->queue.read_dispatch_id = 0;
     set(0, 1), set(3, 0);
     events_.reset(inactive_event_);
     start_aql();

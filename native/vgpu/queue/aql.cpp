@@ -37,6 +37,16 @@ T load(const std::byte* from) {
   return value;
 }
 
+// MSG_INTERRUPT of a wave: hostcall (printf) and signals that a kernel stores itself.
+class EventInterrupt final : public isa::Interrupt {
+ public:
+  explicit EventInterrupt(Events& events) : events_(events) {}
+  void raise(std::uint32_t event_id) noexcept override { events_.set(event_id); }
+
+ private:
+  Events& events_;
+};
+
 bool holds(hsa_signal_condition32_t condition, std::int64_t value, std::int64_t reference) {
   switch (condition) {
     case HSA_SIGNAL_CONDITION_EQ: return value == reference;
@@ -199,6 +209,8 @@ Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slo
               packet.grid_size_x, packet.grid_size_y, packet.grid_size_z, packet.workgroup_size_x,
               packet.workgroup_size_y, packet.workgroup_size_z, packet.group_segment_size, packet.private_segment_size);
 
+  EventInterrupt interrupt(gpu_.events);
+  dispatch.interrupt = &interrupt;
   AccessRanges accesses;
   const isa::Outcome outcome = isa::execute(gpu_.model.target, dispatch, gpu_.pages,
                                             gpu_.trace.enabled() ? &accesses : nullptr, cancelled());
