@@ -17,16 +17,15 @@ std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-// In (-1, 1), away from 0 so that a change is a change in every format: 0.25..1 with a random sign.
-double factor(std::uint64_t random) noexcept {
-  const double magnitude = 0.25 + 0.75 * static_cast<double>(random >> 12) / static_cast<double>(std::uint64_t{1} << 52);
-  return (random & 1) != 0 ? magnitude : -magnitude;
+// 0.25..1: never so little that a change would be lost in a format of few bits.
+double magnitude_of(std::uint64_t random) noexcept {
+  return 0.25 + 0.75 * static_cast<double>(random >> 12) / static_cast<double>(std::uint64_t{1} << 52);
 }
 
+// Always towards zero, so that nothing overflows; 1/16 and 1/64 are visible with the 8 bits of bf16's significand.
 double changed(double value, std::uint64_t random) noexcept {
-  if (!std::isfinite(value)) return value;
-  // 1/16 and 1/64 are visible with the 8 bits of bf16's significand.
-  return value == 0 ? factor(random) / 64 : value * (1 + factor(random) / 16);
+  if (value == 0) return ((random & 1) != 0 ? 1 : -1) * magnitude_of(random) / 64;
+  return value * (1 - magnitude_of(random) / 16);
 }
 
 double half_to_double(std::uint16_t bits) noexcept {
@@ -38,10 +37,10 @@ double half_to_double(std::uint16_t bits) noexcept {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
-// Truncates; the caller's value is finite.
+// Truncates; the value is within the range of the format.
 std::uint16_t double_to_half(double value) noexcept {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::min(std::fabs(value), 65504.0);
+  const double magnitude = std::fabs(value);
   if (magnitude < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<int>(std::ldexp(magnitude, 24)));
   const int exponent = std::ilogb(magnitude);
   const int significand = static_cast<int>(std::ldexp(magnitude, 10 - exponent));
@@ -84,14 +83,12 @@ void perturb(ElementType type, std::uint64_t seed, std::uint64_t va, std::byte* 
   switch (type) {
     case ElementType::f64: {
       const double value = load<double>(element);
-      const double next = changed(value, random);
-      if (std::isfinite(next)) store(element, next);
+      if (std::isfinite(value)) store(element, changed(value, random));
       return;
     }
     case ElementType::f32: {
       const float value = load<float>(element);
-      const auto next = static_cast<float>(changed(value, random));
-      if (std::isfinite(next)) store(element, next);
+      if (std::isfinite(value)) store(element, static_cast<float>(changed(value, random)));
       return;
     }
     case ElementType::f16: {
@@ -102,8 +99,8 @@ void perturb(ElementType type, std::uint64_t seed, std::uint64_t va, std::byte* 
     case ElementType::bf16: {
       const float value = std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(element)) << 16);
       if (!std::isfinite(value)) return;
-      const auto next = static_cast<float>(changed(value, random));
-      if (std::isfinite(next)) store(element, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(next) >> 16));
+      const auto next = std::bit_cast<std::uint32_t>(static_cast<float>(changed(value, random)));
+      store(element, static_cast<std::uint16_t>(next >> 16));
       return;
     }
     case ElementType::i64:

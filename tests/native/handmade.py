@@ -79,13 +79,12 @@ class HandmadeCapture:
         entries = []
         for region in sorted(regions, key=lambda r: r.va):
             pre = self._chunks(region.pre, frames)
-            post = [
-                chunk | {"at": at}
-                for at, chunk in zip(
-                    range(0, len(region.post), CHUNK_BYTES), self._chunks(region.post, frames), strict=True
-                )
-                if region.pre[at : at + CHUNK_BYTES] != region.post[at : at + CHUNK_BYTES]
-            ]
+            post = []
+            for at, chunk in zip(range(0, len(region.pre), CHUNK_BYTES), pre, strict=True):
+                after = region.post[at : at + CHUNK_BYTES]
+                if after != region.pre[at : at + CHUNK_BYTES]:
+                    post += [changed | {"at": at} for changed in self._chunks(after, frames)]
+                    assert post[-1]["l"] == chunk["l"]
             entries.append(
                 {
                     "va": region.va,
