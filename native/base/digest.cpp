@@ -1,5 +1,6 @@
 #include "base/digest.hpp"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <cstring>
@@ -18,6 +19,11 @@ int nibble(char c, bool upper_too) noexcept {
   return -1;
 }
 
+// A capture may end while the application is already in exit(): libcrypto's own atexit handler would take SHA-256 away then.
+void keep_until_the_end() noexcept {
+  [[maybe_unused]] static const int once = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+}
+
 void start(EVP_MD_CTX* context) {
   if (EVP_DigestInit_ex(context, EVP_sha256(), nullptr) != 1) {
     throw Error("host.crypto", "libcrypto has no SHA-256");
@@ -28,7 +34,9 @@ void start(EVP_MD_CTX* context) {
 
 void Sha256::Free::operator()(evp_md_ctx_st* context) const noexcept { EVP_MD_CTX_free(context); }
 
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+Sha256::Sha256() {
+  keep_until_the_end();
+  context_.reset(EVP_MD_CTX_new());
   if (!context_) throw std::bad_alloc();
   start(context_.get());
 }
