@@ -1,0 +1,152 @@
+"""Containers of `kerncap run`: what comes back from them, and that none is left behind, however they or their starter end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from registry_server import running_registry
+from synthetic import make_reproducer
+
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation
+from kerncap.bundle.seal import seal
+from kerncap.errors import ReplayError
+from kerncap.runtime import containers
+from kerncap.runtime.containers import Job
+
+NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
+KERNCAP = [sys.executable, "-m", "kerncap"]
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed bundle of made-up memory: good enough for everything but a replay."""
+    folder = tmp_path_factory.mktemp("sealed")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    seal(ReproducerLocation(make_reproducer(folder / "repro")), LayoutLocation(folder / "layout"))
+    return folder / "layout"
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A bundle whose reading never ends: a pipe that nobody writes to."""
+    pipe = tmp_path / "endless.kcap.tar"
+    os.mkfifo(pipe)
+    pipe.chmod(0o644)
+    return pipe
+
+
+def image(suite: str) -> str:
+    return f"{NAMESPACE}/runtime:{suite}"
+
+
+def running() -> set[str]:
+    argv = ["docker", "ps", "--all", "--quiet", "--filter", "label=dev.kerncap.run"]
+    return set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_result_comes_back(suite: str, layout: Path) -> None:
+    outcome = containers.run(Job(image(suite), "inspect", layout, device=None, timeout_s=60))
+    assert outcome.exit_code == 0, outcome.stderr
+    here = subprocess.run([*KERNCAP, "inspect", str(layout), "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(outcome.stdout)["digest"] == json.loads(here.stdout)["digest"]
+
+
+def test_printed_line_does_the_same(suite: str, layout: Path) -> None:
+    job = Job(image(suite), "inspect", layout, device=None, timeout_s=60)
+    done = subprocess.run(containers.docker_line(job), shell=True, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == containers.run(job).stdout
+
+
+def test_nothing_of_the_host_is_writable(suite: str, layout: Path) -> None:
+    """The same container, asked to write instead: only /tmp lets it."""
+    spec = containers._spec(Job(image(suite), "inspect", layout, device=None))
+    words = spec.docker_line().split()
+    at = words.index(image(suite))
+    script = "touch /tmp/x && ! touch /bundle/x && ! touch /x && ! touch /opt/kerncap/x && ! ls /sys/class/net | grep -v '^lo$'"
+    argv = [*words[:at], "--entrypoint", "bash", image(suite), "-c", script]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Read-only file system" in done.stderr
+
+
+def test_error_inside_is_the_error_outside(suite: str, layout: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    subprocess.run(["cp", "-r", layout, broken], check=True)
+    tmp_path.chmod(0o755)
+    manifest = json.loads((broken / "index.json").read_text())["manifests"][0]["digest"].removeprefix("sha256:")
+    blob = broken / "blobs" / "sha256" / manifest
+    blob.chmod(0o644)
+    blob.write_bytes(blob.read_bytes().replace(b"kerncap", b"kernkap", 1))
+    argv = [*KERNCAP, "run", f"oci:{broken}", "--image", image(suite), "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 4, done.stderr
+    assert json.loads(done.stdout)["code"] == "bundle.digest-mismatch"
+    assert "$ docker run --rm" in done.stderr
+
+
+def test_missing_image_says_what_makes_it(layout: Path) -> None:
+    argv = [*KERNCAP, "run", f"oci:{layout}", "--image", "kerncap/runtime:no-such-suite"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "host.no-image" in done.stderr
+    assert "hint: make images" in done.stderr
+
+
+def test_deadline(suite: str, endless: Path) -> None:
+    before = running()
+    start = time.monotonic()
+    outcome = containers.run(Job(image(suite), "inspect", endless, device=None, timeout_s=3))
+    assert outcome.exit_code == ReplayError.exit_code
+    assert b"replay.timeout" in outcome.stderr
+    assert time.monotonic() - start < 3 + containers._REMOVE_AFTER_S
+    assert running() <= before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_container_survives_its_starter(endless: Path, number: signal.Signals) -> None:
+    before = running()
+    argv = [*KERNCAP, "run", str(endless), "--image", image("trixie"), "--timeout", "15"]
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert wait_until(lambda: bool(running() - before), 60), "no container came up"
+        process.send_signal(number)
+        process.wait(30)
+        # After SIGKILL nobody is left to remove it: its own deadline ends it, and the engine removes it.
+        assert wait_until(lambda: running() <= before, 45), "a container was left behind"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until(condition, timeout_s: float) -> bool:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def test_plain_docker_run_pulls_first(suite: str, layout: Path, tmp_path: Path) -> None:
+    with running_registry(tmp_path / "registry") as host:
+        reference = f"{host}/bugs/made-up:1"
+        subprocess.run([*KERNCAP, "push", f"oci:{layout}", reference], check=True, capture_output=True)
+        argv = ["docker", "run", "--rm", "--network", "host", image(suite), "inspect", reference, "--json"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kernel"]
+
+
+def test_reference_without_network_is_a_transport_error(suite: str) -> None:
+    argv = ["docker", "run", "--rm", "--network", "none", image(suite), "127.0.0.1:9/bugs/made-up:1"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 7, done.stderr
