@@ -98,7 +98,7 @@ class Builder:
                     self._dev(base, native, package)
                 if "runtime" in roles:
                     self._runtime(base, native, package)
-        return [state for base in bases for state in _states(self._client, base.name)]
+        return [state for base in bases for state in _states(self._client, base.name, base.image)]
 
     def _base(self, base: Base) -> None:
         if base.kind == "registry":
@@ -166,13 +166,14 @@ class Builder:
     def _native(self, base: Base) -> dict[str, tuple[bytes, int]]:
         self._run("building native code", [self._root / "scripts" / "build-native", base.name], _NATIVE_TIMEOUT_S)
         folder = self._root / "build" / "native" / base.name
-        files = {"native/SUITE": (f"{base.name}\n".encode(), 0o644)}
-        for name in NATIVE_FILES:
-            if (folder / name).is_file():
-                files[f"native/{name}"] = ((folder / name).read_bytes(), 0o755)
-            else:
-                self._say(f"warning: the native build of {base.name} made no {name}")
-        return files
+        missing = [name for name in NATIVE_FILES if not (folder / name).is_file()]
+        if missing:
+            raise HostError(
+                f"the native build of {base.name} made no {', '.join(missing)}",
+                code="host.native-missing",
+                hint=f"scripts/build-native {base.name}",
+            )
+        return {f"native/{name}": ((folder / name).read_bytes(), 0o755) for name in NATIVE_FILES}
 
     def _wheels(self) -> dict[str, tuple[bytes, int]]:
         """Wheels of what the distributions lack; fetched here, since containers need not reach an index over HTTPS."""
@@ -235,15 +236,16 @@ def build(suites: tuple[str, ...], roles: tuple[Role, ...], say: Say) -> list[Im
 def list_images() -> list[ImageState]:
     """Every image of the catalog, built or not; without a checkout, the runtime images that the engine has."""
     root = catalog.find_checkout()
-    suites = tuple(catalog.load(root).bases) if root else (catalog.DEFAULT_SUITE,)
+    default = {catalog.DEFAULT_SUITE: catalog.image_name("base", catalog.DEFAULT_SUITE)}
+    suites = {name: base.image for name, base in catalog.load(root).bases.items()} if root else default
     with engine.connect() as client:
-        return [state for suite in suites for state in _states(client, suite)]
+        return [state for suite, base_image in suites.items() for state in _states(client, suite, base_image)]
 
 
-def _states(client: DockerClient, suite: str) -> list[ImageState]:
+def _states(client: DockerClient, suite: str, base_image: str) -> list[ImageState]:
     states = []
     for role in catalog.ROLES:
-        name = catalog.image_name(role, suite)
+        name = base_image if role == "base" else catalog.image_name(role, suite)
         try:
             image = client.images.get(name)
             states.append(ImageState(name, role, suite, True, image.id, int(image.attrs["Size"])))
