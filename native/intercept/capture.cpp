@@ -81,6 +81,7 @@ void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
   if (gates_ || !tool_.control.kernel) return;
   gates_ = std::make_unique<Gates>();
+  for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
   tool_.topology();
   check(hsa().amd.hsa_amd_register_system_event_handler_fn(on_system_event, this), "hsa_amd_register_system_event_handler");
 }
@@ -105,6 +106,7 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
     }
     if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
     job_ = Job{&queue, &kernel, packet, queue_index};
+    dependents_.add(completion_of(packet));
     set_phase(Phase::Waiting);
     start_quietly([this] { run(); }).detach();
   } catch (const Error& error) {
@@ -121,6 +123,23 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
       fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), hsa_signal_t{0})};
   writer(packets.data(), packets.size());
   return true;
+}
+
+void Capture::pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  std::size_t first = 0;  // that can end only after the target
+  if (&queue != job_.queue && !queue.waits_for_target) {
+    while (first < packets.size() && !dependents_.depends(dependencies(packets[first]))) ++first;
+    if (first > 0) writer(packets.data(), first);
+    if (first == packets.size()) return;
+    if (const auto marker = markers_used_.fetch_add(1); marker < markers_.size()) {
+      const Packet all_before = barrier(hsa_signal_t{0}, markers_[marker]->handle());
+      writer(&all_before, 1);
+      queue.before_waiting = markers_[marker].get();
+    }
+    queue.waits_for_target = true;
+  }
+  for (const Packet& packet : packets.subspan(first)) dependents_.add(completion_of(packet));
+  writer(packets.data() + first, packets.size() - first);
 }
 
 void Capture::set_phase(Phase phase) {
@@ -157,6 +176,9 @@ void Capture::run() noexcept {
   gates_->open_rest.set(0);
   cut_.release();
   if (failure) remove_quietly(tool_.control.work_dir / "capture.partial");
+  if (failure && failure->code() == "host.disk-full") {
+    failure.emplace(failure->code(), failure->what(), "free space below " + tool_.control.work_dir.string() + ", or capture elsewhere");
+  }
   end(failure);
   forward_completion();
 }
@@ -324,11 +346,14 @@ void Capture::memory_fault(std::uint64_t va) noexcept {
   phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });
 }
 
-void Capture::delay_copy() noexcept {
-  const auto busy = [this] { return phase_ == Phase::Snapshot || phase_ == Phase::Running; };
-  if (!busy()) return;
+void Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
+  const auto must_wait = [&] {
+    if (!under_way()) return false;
+    return phase_ != Phase::Waiting || dependents_.depends(dependencies);
+  };
+  if (!must_wait()) return;
   std::unique_lock lock(mutex_);
-  if (!phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !busy(); })) copy_slipped_ = true;
+  if (!phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !under_way(); })) copy_slipped_ = true;
 }
 
 void Capture::finish_before_exit() noexcept {

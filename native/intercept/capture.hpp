@@ -12,15 +12,18 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_api_trace.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "base/error.hpp"
 #include "intercept/cut.hpp"
+#include "intercept/dependents.hpp"
 #include "intercept/kernels.hpp"
 #include "intercept/manifest.hpp"
 #include "intercept/packets.hpp"
@@ -45,10 +48,19 @@ class Capture {
   bool begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
              hsa_amd_queue_intercept_packet_writer writer) noexcept;
 
+  // True from the target's submission until the application may go on.
+  bool under_way() const noexcept {
+    const auto phase = phase_.load();
+    return phase == Phase::Waiting || phase == Phase::Snapshot || phase == Phase::Running;
+  }
+  // Packets that are submitted meanwhile: handed on, with a marker in front of the first that waits for the target.
+  void pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
+
   void queue_failed(const QueueState& queue, hsa_status_t status) noexcept;
   void memory_fault(std::uint64_t va) noexcept;
-  // Called by a copy that the application starts: waits (bounded) while a snapshot is taken.
-  void delay_copy() noexcept;
+  // Called by a copy that the application starts: waits (bounded) while a snapshot is taken, and from the target's submission on
+  // when the copy depends on it.
+  void delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
   // Waits for a capture that is under way.
   void finish_before_exit() noexcept;
 
@@ -83,6 +95,9 @@ class Capture {
   std::atomic<Phase> phase_{Phase::Armed};
   std::atomic<std::uint64_t> matches_{0};
   std::unique_ptr<Gates> gates_;
+  std::array<std::unique_ptr<Signal>, 16> markers_;
+  std::atomic<std::size_t> markers_used_{0};
+  Dependents dependents_;
   Job job_;
   Cut cut_;
   std::atomic<int> queue_status_{HSA_STATUS_SUCCESS};

@@ -64,8 +64,13 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
     drained_.push_back(std::move(drained));
   }
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    if (wait_done(*drained_[i], deadline, never) != Waited::Done) {
-      reasons.push_back(name_of(*waiting[i]) + " did not come to rest in time (it may be waiting for the captured dispatch)");
+    // A queue that waits for the target is at rest once everything before that is done.
+    const auto at_rest = [&] {
+      const Signal* before = waiting[i]->before_waiting.load();
+      return before != nullptr && before->value() < 1;
+    };
+    if (wait_done(*drained_[i], deadline, at_rest) == Waited::TimedOut) {
+      reasons.push_back(name_of(*waiting[i]) + " did not come to rest in time");
     }
   }
 }

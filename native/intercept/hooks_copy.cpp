@@ -7,9 +7,9 @@
 namespace kerncap::intercept {
 namespace {
 
-void delay() noexcept {
+void delay(std::uint32_t count = 0, const hsa_signal_t* dependencies = nullptr) noexcept {
   if (Inside::already()) return;
-  tool().capture.delay_copy();
+  tool().capture.delay_copy({dependencies, dependencies == nullptr ? 0 : count});
 }
 
 hsa_status_t memory_copy(void* to, const void* from, size_t size) noexcept {
@@ -19,14 +19,14 @@ hsa_status_t memory_copy(void* to, const void* from, size_t size) noexcept {
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
                         const hsa_signal_t* dependencies, hsa_signal_t completion) noexcept {
-  delay();
+  delay(count, dependencies);
   return hsa().amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count, dependencies, completion);
 }
 
 hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
                                   uint32_t count, const hsa_signal_t* dependencies, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) noexcept {
-  delay();
+  delay(count, dependencies);
   return hsa().amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, dependencies, completion,
                                                           engine, force);
 }
@@ -35,7 +35,7 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
                              const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
                              hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* dependencies,
                              hsa_signal_t completion) noexcept {
-  delay();
+  delay(count, dependencies);
   return hsa().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count,
                                                      dependencies, completion);
 }

@@ -37,7 +37,10 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
   const Inside inside;
   auto& state = *static_cast<QueueState*>(data);
   auto& capture = tool().capture;
-  const auto write = [&](std::span<const Packet> part) { writer(part.data(), part.size()); };
+  const auto write = [&](std::span<const Packet> part) {
+    if (capture.under_way()) return capture.pass_on(state, part, writer);
+    writer(part.data(), part.size());
+  };
   walk_batch({static_cast<const Packet*>(packets), static_cast<std::size_t>(count)}, write,
              [&](const Packet& packet, auto flush) {
                const auto index = state.dispatches.fetch_add(1, std::memory_order_relaxed);

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "intercept/signals.hpp"
+
 namespace kerncap::intercept {
 
 using QueueCallback = void (*)(hsa_status_t, hsa_queue_t*, void*);
@@ -25,6 +27,9 @@ struct QueueState {
   std::atomic<std::uint64_t> dispatches{0};
   std::atomic<bool> profiled{false};  // the application switched profiling on
   std::atomic<bool> alive{true};
+  // While a capture is under way: a later packet waits for the captured dispatch, and this signal says that all before it is done.
+  std::atomic<bool> waits_for_target{false};
+  std::atomic<const Signal*> before_waiting{nullptr};
 };
 
 class QueueRegistry {

@@ -1,6 +1,9 @@
 #include "intercept/packets.hpp"
 
+#include "intercept/dependents.hpp"
+
 #include <gtest/gtest.h>
+#include <hsa/hsa_ext_amd.h>
 
 #include <vector>
 
@@ -87,6 +90,26 @@ TEST(FencedTarget, ChangesHeaderAndSignalOnly) {
   EXPECT_TRUE(fenced.header & (1 << HSA_PACKET_HEADER_BARRIER));
   EXPECT_TRUE(is_dispatch(fenced));
   EXPECT_EQ(0, std::memcmp(packet.body, fenced.body, 54));  // all but the signal
+}
+
+TEST(Dependents, BarrierPacketsNameWhatTheyWaitFor) {
+  Dependents dependents;
+  dependents.add(hsa_signal_t{0});  // no signal is never waited for
+  dependents.add(hsa_signal_t{0x40});
+  EXPECT_TRUE(dependents.depends(dependencies(barrier(hsa_signal_t{0x40}, hsa_signal_t{0}))));
+  EXPECT_FALSE(dependents.depends(dependencies(barrier(hsa_signal_t{0x80}, hsa_signal_t{0x40}))));
+  EXPECT_FALSE(dependents.depends(dependencies(barrier(hsa_signal_t{0}, hsa_signal_t{0}))));
+  EXPECT_TRUE(dependencies(dispatch(0x40)).empty());
+
+  hsa_amd_barrier_value_packet_t value{};
+  value.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+  value.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  value.signal = hsa_signal_t{0x40};
+  value.completion_signal = hsa_signal_t{0x99};
+  Packet packet;
+  std::memcpy(&packet, &value, sizeof packet);
+  EXPECT_TRUE(dependents.depends(dependencies(packet)));
+  EXPECT_EQ(completion_of(packet).handle, 0x99u);
 }
 
 }  // namespace
