@@ -44,24 +44,5 @@ def open_stream(file: IO[bytes]) -> zstandard.ZstdDecompressionReader:
     return _decompressor().stream_reader(file, read_size=1 << 20, closefd=False)
 
 
-def decompress_chunk(frame: bytes, length: int, *, what: str) -> bytes:
-    """One frame of exactly `length` raw bytes, its checksum checked.
-
-    Raises: BundleError `bundle.corrupt`.
-    """
-    try:
-        promised = zstandard.frame_content_size(frame)
-        if promised != length:
-            raise BundleError(
-                f"{what}: the frame holds {promised} bytes, the index says {length}", code="bundle.corrupt"
-            )
-        raw = _decompressor().decompress(frame, max_output_size=length)
-    except zstandard.ZstdError as error:
-        raise BundleError(f"{what} does not decompress: {error}", code="bundle.corrupt") from None
-    if len(raw) != length:
-        raise BundleError(f"{what}: the frame gave {len(raw)} bytes, the index says {length}", code="bundle.corrupt")
-    return raw
-
-
 def _decompressor() -> zstandard.ZstdDecompressor:
     return zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)

@@ -119,16 +119,16 @@ class _Reader:
         size = self._int(node, "size", 1, limits.MAX_REGION_BYTES, place)
         if va + size > limits.ADDRESS_SPACE_BYTES:
             raise self._bad(place, "ends behind the address space")
-        kind = self._word(node, "kind", KINDS, "bundle.unknown-region-kind", place)
-        segment = self._word(node, "segment", SEGMENTS, "bundle.unknown-segment", place)
+        kind = self._word(node, "kind", KINDS, "bundle.unknown-kind", place)
+        segment = self._word(node, "segment", SEGMENTS, "bundle.unknown-kind", place)
         flags = self._list(node, "flags", 32, place)
         symbol, agent = node.get("symbol"), node.get("agent")
         if not all(isinstance(flag, str) for flag in flags):
             raise self._bad(place, "flags are not all strings")
         if not (symbol is None or isinstance(symbol, str)) or not (agent is None or type(agent) is int):
             raise self._bad(place, "symbol or agent has the wrong type")
-        if kind == "variable" and not symbol:
-            raise self._bad(place, "is a variable without symbol")
+        if (kind == "variable") != bool(symbol):
+            raise self._bad(place, "a variable has a symbol, nothing else does")
         pre = self._pre(node, size, place)
         post = self._post(node, {chunk.at: chunk.length for chunk in pre}, place)
         return Region(va, size, kind, segment, tuple(flags), symbol, agent, pre, post)
@@ -168,12 +168,12 @@ class _Reader:
             raise BundleError(f"{self._what} has more than {limits.MAX_CHUNKS} chunks", code="bundle.limit")
         self._object(node, place)
         length = self._int(node, "l", 1, limits.MAX_CHUNK_BYTES, place)
-        kind = self._word(node, "k", ("zstd", "fill"), "bundle.unknown-chunk-kind", place)
+        kind = self._word(node, "k", ("zstd", "fill"), "bundle.unknown-kind", place)
         raw = node.get("h")
         if not isinstance(raw, str) or not _HEX64(raw):
             raise self._bad(place, "h is not 64 hex digits")
         if kind == "fill":
-            value = self._int(node, "v", 0, limits.ADDRESS_SPACE_BYTES - 1, place)
+            value = self._int(node, "v", 0, (1 << 64) - 1, place)
             return Chunk(at, length, raw, None, 0, 0, value)
         blob = self._int(node, "b", 0, len(self._blob_sizes) - 1, place)
         offset = self._int(node, "o", 0, limits.MAX_BLOB_BYTES, place)

@@ -163,9 +163,9 @@ def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: 
                     break
                 digest.update(piece)
     except zstandard.ZstdError as error:
-        raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt") from None
+        raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
     if left != 0:
-        raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt")
+        raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
     return digest.hexdigest()
 
 

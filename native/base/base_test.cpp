@@ -137,6 +137,9 @@ TEST(Json, RefusesBadTypesByName) {
   EXPECT_EQ(fields.u64("d", 300), 300u);
   EXPECT_EQ(code_of([&] { fields.array("e", 2); }), "bundle.malformed");
   EXPECT_EQ(code_of([&] { require_schema(document, "kerncap.index/1", "bundle.malformed"); }), "bundle.malformed");
+  const Json newer = {{"schema", "kerncap.index/2"}};
+  EXPECT_EQ(code_of([&] { require_schema(newer, "kerncap.index/1", "bundle.malformed"); }), "bundle.unsupported-version");
+  EXPECT_EQ(code_of([&] { require_schema(newer, "kerncap.capture/1", "bundle.malformed"); }), "bundle.malformed");
 }
 
 TEST(Json, RefusesDeepNestingAndGarbage) {

@@ -34,6 +34,12 @@ void require_schema(const Json& document, std::string_view schema, std::string_v
   const Fields fields(document, "document", code);
   const std::string& actual = fields.string("schema");
   if (actual != schema) {
+    // Another major version of the right document is told apart from another document: bundle.unsupported-version.
+    if (actual.starts_with(schema.substr(0, schema.rfind('/') + 1))) {
+      throw Error(std::string(code.substr(0, code.find('.'))) + ".unsupported-version",
+                  "schema is \"" + printable(actual) + "\", this version reads \"" + std::string(schema) + "\"",
+                  "pip install --upgrade kerncap");
+    }
     throw Error(std::string(code), "schema is \"" + printable(actual) + "\", this version reads \"" + std::string(schema) + "\"");
   }
 }

@@ -141,7 +141,7 @@ VALID: tuple[Case, ...] = (
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 
-_VERSIONS = (
+VERSIONS = (
     Case("spec-major-2", _config(specVersion="2.0"), "bundle.unsupported-version"),
     Case("config-schema-2", _config(schema="kerncap.config/2"), "bundle.unsupported-version"),
     Case("index-schema-2", lambda p: p.index.update(schema="kerncap.index/2"), "bundle.unsupported-version"),
@@ -181,29 +181,31 @@ _CONFIG = (
     Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
 )
 
-_CAPTURE = (
+CAPTURE = (
     Case("kernarg-size-lies", _capture("kernarg", size=17), "bundle.malformed"),
     Case("argument-outside", _argument(offset=4000), "bundle.malformed"),
     Case("argument-region-unknown", _argument(region=9), "bundle.inconsistent"),
     Case("grid-of-two", _capture("dispatch", grid=[1, 1]), "bundle.malformed"),
     Case("workgroup-zero", _capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
+    Case("workgroup-too-big", _capture("dispatch", workgroup=[65536, 1, 1]), "bundle.malformed"),
     Case("isa-of-another-maker", _capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
     Case("write-set-outside", _capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
 )
 
-_INDEX = (
+INDEX = (
     Case("index-bomb", _set("change_index_layer", lambda d: frame(b" " * (80 * MIB))), "bundle.limit"),
     Case("index-not-zstd", _set("change_index_layer", lambda d: b"plain" + d), "bundle.corrupt"),
     Case("index-cut", _set("change_index_layer", lambda d: d[:-9]), "bundle.malformed"),
-    Case("region-kind-unknown", _region(0, kind="quantum"), "bundle.unknown-region-kind"),
-    Case("segment-unknown", _region(0, segment="moon"), "bundle.unknown-segment"),
-    Case("chunk-kind-unknown", _chunk("pre", 0, k="lz4"), "bundle.unknown-chunk-kind"),
+    Case("region-kind-unknown", _region(0, kind="quantum"), "bundle.unknown-kind"),
+    Case("segment-unknown", _region(0, segment="moon"), "bundle.unknown-kind"),
+    Case("chunk-kind-unknown", _chunk("pre", 0, k="lz4"), "bundle.unknown-kind"),
     Case("region-size-huge", _region(0, size=1 << 60), "bundle.malformed"),
     Case("region-size-zero", _region(0, size=0), "bundle.malformed"),
     Case("region-behind-address-space", _region(1, va=(1 << 64) - 8), "bundle.malformed"),
     Case("regions-overlap", _overlap, "bundle.malformed"),
     Case("regions-unsorted", lambda p: p.index["regions"].reverse(), "bundle.malformed"),
     Case("variable-without-symbol", _region(1, symbol=None), "bundle.malformed"),
+    Case("symbol-of-no-variable", _region(0, symbol="x"), "bundle.malformed"),
     Case("pre-has-a-gap", lambda p: p.index["regions"][0]["pre"].pop(), "bundle.malformed"),
     Case("pre-too-long", _chunk("pre", 1, l=8192), "bundle.malformed"),
     Case("post-is-no-pre-chunk", _chunk("post", 0, at=64), "bundle.malformed"),
@@ -230,8 +232,8 @@ _CONTENT = (
     Case("content-digest-lies", _set("content_digest", "sha256:" + "0" * 64), "bundle.inconsistent", "verify"),
     Case("raw-digest-lies", _chunk("pre", 0, h=sha256(b"something else")), "bundle.digest-mismatch", "deep"),
     Case("fill-lies", _chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
-    Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt", "deep"),
-    Case("frame-checksum", _flip_frame_bit, "bundle.corrupt", "deep"),
+    Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt-chunk", "deep"),
+    Case("frame-checksum", _flip_frame_bit, "bundle.corrupt-chunk", "deep"),
 )
 
 _SOURCE = (
@@ -248,7 +250,7 @@ _SOURCE = (
     Case("code-file-missing", _code(("vfs.yaml", b"version: 0\n")), "bundle.inconsistent", "verify"),
 )
 
-INVALID: tuple[Case, ...] = (*_VERSIONS, *_MANIFEST, *_CONFIG, *_CAPTURE, *_INDEX, *_LAYOUT, *_CONTENT, *_SOURCE)
+INVALID: tuple[Case, ...] = (*VERSIONS, *_MANIFEST, *_CONFIG, *CAPTURE, *INDEX, *_LAYOUT, *_CONTENT, *_SOURCE)
 
 
 def build(case: Case) -> Parts:

@@ -83,12 +83,14 @@ def test_limits_of_the_text_are_those_of_the_code() -> None:
 
 
 def test_codes_of_the_text_are_those_of_the_code() -> None:
-    """Both ways: every refusal of the package stands in section 9, and nothing else does."""
+    """Every refusal of the package and of the native parts stands in section 9, and nothing else does."""
     section = _SPEC.split("## 9.")[1].split("## 10.")[0]
     listed = set(re.findall(r"`(bundle\.[a-z-]+)`", section))
     source = "".join(path.read_text() for path in (_ROOT / "kerncap" / "bundle").glob("*.py"))
     raised = set(re.findall(r'"(bundle\.[a-z-]+)"', source))
-    assert raised == listed | {"bundle.missing-file"}
+    native = "".join(path.read_text() for path in (_ROOT / "native").rglob("*.[ch]pp"))
+    assert set(re.findall(r'"(bundle\.[a-z-]+)"', native)) <= listed
+    assert raised | {"bundle.bad-code-object"} == listed | {"bundle.missing-file"}
 
 
 def test_index_schema_and_reader_agree() -> None:
