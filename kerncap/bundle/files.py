@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import logging
 import os
 import shutil
 import stat
@@ -17,8 +19,9 @@ from pathlib import Path
 from typing import IO
 
 from kerncap.bundle.location import refuse_existing
-from kerncap.errors import BundleError, HostError
+from kerncap.errors import BundleError, HostError, TransportError, UsageError
 
+_LOG = logging.getLogger(__name__)
 COPY_BYTES = 1 << 20
 
 
@@ -130,6 +133,52 @@ def new_directory(final: Path) -> Iterator[Path]:
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
+
+
+@contextmanager
+def resumable_directory(final: Path) -> Iterator[Path]:
+    """As new_directory, but what an earlier, broken or killed attempt left is given again, to check and to go on from.
+
+    Kept when a transfer fails or is interrupted, removed when anything else goes wrong (full disk, hostile content).
+    Raises: UsageError `usage.output-exists`, `usage.output-busy`; HostError.
+    """
+    refuse_existing(final)
+    partial = final.absolute().parent / f".{final.name}.partial"
+    with host_errors(final):
+        with contextlib.suppress(FileExistsError):
+            partial.mkdir()
+        lock = _lock_directory(partial)
+        try:
+            yield partial
+            sync_tree(partial)
+            refuse_existing(final)
+            partial.rename(final)
+            sync_directory(final.absolute().parent)
+        except (TransportError, KeyboardInterrupt):
+            _LOG.warning("what has arrived is kept in %s; the same command goes on from there", partial)
+            raise
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        finally:
+            os.close(lock)
+
+
+def _lock_directory(folder: Path) -> int:
+    """Only our own directory, and only by one process at a time."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(fd).st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "belongs to somebody else", str(folder))
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        hint = f"fuser -v {folder}"
+        raise UsageError(f"another process is writing {folder}", code="usage.output-busy", hint=hint) from None
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 @contextmanager

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from kerncap.bundle.documents import canonical_json
-from kerncap.bundle.files import COPY_BYTES, host_errors, new_directory, new_file, open_regular, write_file
+from kerncap.bundle.files import (
+    COPY_BYTES,
+    host_errors,
+    new_directory,
+    new_file,
+    open_regular,
+    resumable_directory,
+    write_file,
+)
 from kerncap.bundle.location import LayoutLocation, TarLocation
 from kerncap.bundle.manifest import ARTIFACT_TYPE, OCI_INDEX, OCI_MANIFEST, REF_NAME, Descriptor, Manifest
 from kerncap.bundle.store import (
@@ -27,6 +35,8 @@ from kerncap.bundle.store import (
     blob_name,
     check_digest,
     digest_mismatch,
+    find_file,
+    hash_location,
 )
 from kerncap.bundle.tar import END, header, padded
 from kerncap.errors import BundleError
@@ -75,6 +85,10 @@ class Sink:
         raise NotImplementedError
         yield
 
+    def has(self, blob: Descriptor) -> bool:
+        """Whether an earlier attempt has brought the blob already; its digest is checked."""
+        return False
+
     def link(self, blob: Descriptor, location: BlobLocation) -> bool:
         """Take over a blob without moving its bytes, if that can be done here."""
         return False
@@ -116,18 +130,24 @@ class LayoutSink(Sink):
     def __init__(self, manifest: Manifest, folder: Path) -> None:
         super().__init__(manifest)
         self._folder = folder
-        (folder / "blobs" / "sha256").mkdir(parents=True)
+        (folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
         path = self._folder / blob_name(blob.digest)
         part = path.with_suffix(".part")
-        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
             yield Slot(fd, 0, blob.size)
         finally:
             os.close(fd)
         part.rename(path)
+
+    def has(self, blob: Descriptor) -> bool:
+        found = find_file(self._folder, blob_name(blob.digest), str(self._folder))
+        if found is None or found.size != blob.size:
+            return False
+        return hash_location(found, what=str(self._folder)) == blob.digest
 
     def link(self, blob: Descriptor, location: BlobLocation) -> bool:
         if location.offset != 0:
@@ -140,9 +160,19 @@ class LayoutSink(Sink):
 
     def finish(self, tag: str | None) -> None:
         manifest = self.manifest
+        self._remove_strangers()
         write_file(self._folder / blob_name(manifest.digest), manifest.raw)
         write_file(self._folder / INDEX_FILE, layout_index(manifest, tag))
         write_file(self._folder / LAYOUT_FILE, LAYOUT_CONTENT)
+
+    def _remove_strangers(self) -> None:
+        """What an earlier attempt at another bundle left under the same name."""
+        wanted = {blob_name(blob.digest) for blob in self.manifest.blobs()}
+        for path in (self._folder / "blobs" / "sha256").iterdir():
+            if f"blobs/sha256/{path.name}" not in wanted:
+                path.unlink()
+        for name in (INDEX_FILE, LAYOUT_FILE):
+            (self._folder / name).unlink(missing_ok=True)
 
 
 class TarSink(Sink):
@@ -194,13 +224,14 @@ def layout_index(manifest: Manifest, tag: str | None) -> bytes:
 
 
 @contextmanager
-def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest) -> Iterator[Sink]:
+def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest, *, resume: bool = False) -> Iterator[Sink]:
     """A sink whose bundle gets its final name when the block ends without exception, and leaves nothing otherwise.
 
+    With `resume` a layout goes on from what a broken transfer left (resumable_directory).
     Raises: UsageError `usage.output-exists`; HostError `host.disk-full`, ...
     """
     if isinstance(location, LayoutLocation):
-        with new_directory(location.path) as folder:
+        with (resumable_directory if resume else new_directory)(location.path) as folder:
             layout = LayoutSink(manifest, folder)
             yield layout
             layout.finish(location.tag)

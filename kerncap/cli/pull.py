@@ -32,7 +32,8 @@ def pull(
         print_json(transferred_json(done, str(location)))
     else:
         say(done.digest)
-        note(f"pulled {format_bytes(done.total_bytes)} into {location}")
+        kept = f", {format_bytes(done.total_bytes - done.moved_bytes)} of it before" if done.skipped_blobs else ""
+        note(f"pulled {format_bytes(done.total_bytes)} into {location}{kept}")
 
 
 def register(app: typer.Typer) -> None:

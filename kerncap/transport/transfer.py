@@ -116,24 +116,34 @@ def copy_bundle(
     Raises: UsageError `usage.output-exists`; TransportError; BundleError; HostError `host.disk-full`.
     """
     manifest = _sealed(bundle)
-    with new_bundle(output, manifest) as sink:
-        if isinstance(bundle.store, RegistryStore):
-            _download(bundle.store.registry, manifest, sink, progress)
+    remote = bundle.store if isinstance(bundle.store, RegistryStore) else None
+    skipped: list[Descriptor] = []
+    with new_bundle(output, manifest, resume=remote is not None) as sink:
+        if remote is not None:
+            skipped = _download(remote.registry, manifest, sink, progress)
         else:
             blobs = [(blob, bundle.locate(blob)) for blob in manifest.blobs()]
             copy_blobs(sink, blobs, what=bundle.name, progress=progress)
     blob_count = sum(1 for _ in manifest.blobs())
-    return Transferred(manifest.digest, blob_count, manifest.total_bytes, manifest.total_bytes, 0)
+    moved = manifest.total_bytes - sum(blob.size for blob in skipped)
+    return Transferred(manifest.digest, blob_count, manifest.total_bytes, moved, len(skipped))
 
 
-def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progress: ProgressCall) -> None:
+def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progress: ProgressCall) -> list[Descriptor]:
+    """Fetch every blob that is not there yet; returns those that were."""
     meter = _Meter(progress, manifest.total_bytes)
+    skipped: list[Descriptor] = []
 
     def fetch(blob: Descriptor) -> None:
+        if sink.has(blob):
+            skipped.append(blob)
+            meter.add(blob.size)
+            return
         with sink.slot(blob) as slot:
             registry.pull_blob(blob, slot, add=meter.add)
 
     _in_parallel(fetch, list(manifest.blobs()), registry.cancel)
+    return skipped
 
 
 def _in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor], cancel: threading.Event) -> None:

@@ -16,6 +16,7 @@ from registry_server import PASSWORD, PROGRAM, USER, free_port, running_registry
 from synthetic import make_reproducer
 
 from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.files import resumable_directory
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
 from kerncap.bundle.seal import seal
 from kerncap.bundle.verify import verify
@@ -313,6 +314,61 @@ def test_loopback_is_known(text: str, loopback: bool) -> None:
 def test_bad_references(text: str) -> None:
     with pytest.raises(UsageError):
         parse_reference(text)
+
+
+def _small_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bundle:
+    """A bundle of some 10 blobs."""
+    monkeypatch.setattr("synthetic.CHUNK_BYTES", 100_000)
+    monkeypatch.setattr("synthetic.BLOB_RAW_BYTES", 100_000)
+    folder = make_reproducer(tmp_path / "small-blobs", big_bytes=800_000)
+    seal(ReproducerLocation(folder), LayoutLocation(tmp_path / "sealed"))
+    return open_bundle(str(tmp_path / "sealed"))
+
+
+def test_a_broken_pull_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = _small_blobs(tmp_path, monkeypatch)
+    assert bundle.manifest is not None
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    bad = bundle.manifest.chunks[-1].digest
+    fake.fault = lambda handler: handler.command == "GET" and bad in handler.path and (handler.answer(500) or True)
+    with pytest.raises(TransportError):
+        _pull(f"{fake.host}/a/b:v1", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    partial = tmp_path / ".out.partial"
+    arrived = {f"sha256:{path.name}" for path in (partial / "blobs/sha256").iterdir() if path.suffix == ""}
+    assert len(arrived) >= 5
+    # What the first attempt left is not trusted: one blob is damaged, one file belongs to nothing.
+    damaged = bundle.manifest.chunks[0]
+    (partial / "blobs/sha256" / damaged.digest[7:]).write_bytes(bytes(damaged.size))
+    (partial / "blobs/sha256" / ("0" * 64)).write_bytes(b"stranger")
+    fake.fault = lambda handler: False
+    fake.requests.clear()
+    copy_bundle(open_any(f"{fake.host}/a/b:v1"), LayoutLocation(tmp_path / "out"))
+    fetched = {path.rsplit("/", 1)[1] for method, path, _ in fake.requests if method == "GET" and "/blobs/" in path}
+    assert fetched - {bundle.manifest.config.digest, bundle.manifest.index.digest} == {
+        blob.digest for blob in bundle.manifest.blobs() if blob.digest not in arrived or blob == damaged
+    }
+    assert verify(open_bundle(str(tmp_path / "out")), deep=True).problems == ()
+    assert not partial.exists()
+    assert len(list((tmp_path / "out/blobs/sha256").iterdir())) == len(list(bundle.manifest.blobs())) + 1
+
+
+def test_a_killed_push_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = _small_blobs(tmp_path, monkeypatch)
+    assert bundle.manifest is not None
+    for blob in list(bundle.manifest.blobs())[:6]:
+        location = bundle.locate(blob)
+        fake.blobs[blob.digest] = location.path.read_bytes()
+    done = push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    assert done.skipped_blobs == 6
+    assert fake.count("PUT", "uploads") == done.blobs - 6
+
+
+def test_two_pulls_to_one_place(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    with resumable_directory(tmp_path / "out"), pytest.raises(UsageError) as caught:
+        _pull(f"{fake.host}/a/b:v1", tmp_path / "out")
+    assert caught.value.code == "usage.output-busy"
 
 
 def test_many_blobs_go_through(tmp_path: Path, fake: Fake) -> None:
