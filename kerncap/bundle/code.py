@@ -19,7 +19,7 @@ from typing import IO
 import zstandard
 
 from kerncap.bundle import limits
-from kerncap.bundle.compression import open_stream
+from kerncap.bundle.compression import Readable, open_stream
 from kerncap.bundle.files import COPY_BYTES, host_errors, open_regular
 from kerncap.bundle.tar import Member, read_members
 from kerncap.errors import BundleError
@@ -92,7 +92,7 @@ def source_digests(folder: Path) -> tuple[SourceFile, ...]:
     return build_code_layer(folder, _Nowhere())
 
 
-def read_code_layer(file: IO[bytes], *, what: str, into: Path | None) -> tuple[SourceFile, ...]:
+def read_code_layer(file: Readable, *, what: str, into: Path | None) -> tuple[SourceFile, ...]:
     """Walk a stored code layer, checking everything; write its files below `into` unless that is None.
 
     Raises: BundleError `bundle.hostile-path`, `bundle.hostile-file`, `bundle.limit`, `bundle.corrupt`; HostError.
@@ -115,7 +115,7 @@ def read_code_layer(file: IO[bytes], *, what: str, into: Path | None) -> tuple[S
     return tuple(files)
 
 
-def _decompress(file: IO[bytes], out: IO[bytes], what: str) -> int:
+def _decompress(file: Readable, out: IO[bytes], what: str) -> int:
     total = 0
     try:
         with open_stream(file) as stream, host_errors(Path(tempfile.gettempdir())):

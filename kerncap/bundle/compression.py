@@ -5,7 +5,7 @@ In: stored bytes from a stranger. Out: raw bytes of a known or bounded size. Cal
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, Protocol, cast
 
 import zstandard
 
@@ -13,6 +13,12 @@ from kerncap.bundle.limits import MAX_ZSTD_WINDOW_BYTES
 from kerncap.errors import BundleError
 
 DOCUMENT_LEVEL = 9
+
+
+class Readable(Protocol):
+    """What can be read in pieces."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 def compress_document(data: bytes) -> bytes:
@@ -39,9 +45,9 @@ def decompress_bounded(data: bytes, limit: int, *, what: str) -> bytes:
     return b"".join(pieces)
 
 
-def open_stream(file: IO[bytes]) -> zstandard.ZstdDecompressionReader:
+def open_stream(file: Readable) -> zstandard.ZstdDecompressionReader:
     """A reader of raw bytes; the caller counts them against its limit."""
-    return _decompressor().stream_reader(file, read_size=1 << 20, closefd=False)
+    return _decompressor().stream_reader(cast(IO[bytes], file), read_size=1 << 20, closefd=False)
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:

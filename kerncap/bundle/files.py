@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import logging
 import os
 import shutil
@@ -16,7 +17,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from kerncap.bundle.location import refuse_existing
 from kerncap.errors import BundleError, HostError, TransportError, UsageError
@@ -70,6 +71,19 @@ def read_regular(path: Path, *, what: str, limit: int) -> bytes:
         if size > limit:
             raise BundleError(f"{what}: {path} has {size} bytes, at most {limit} are allowed", code="bundle.limit")
         return read_exactly(file, size, what=what)
+
+
+class Window(io.RawIOBase):
+    """The next `size` bytes of a file and no more."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def read(self, size: int = -1) -> Any:
+        data = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
 
 
 def read_exactly(file: IO[bytes], size: int, *, what: str) -> bytes:

@@ -6,12 +6,11 @@ index are validated and fit each other; where each blob can be read. Called by t
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from kerncap.bundle import limits
 from kerncap.bundle.capture import Capture, capture_from_json, parse_capture
@@ -19,7 +18,7 @@ from kerncap.bundle.code import SourceFile, read_code_layer, source_digests
 from kerncap.bundle.compression import decompress_bounded
 from kerncap.bundle.config import Config, parse_config
 from kerncap.bundle.documents import canonical_json
-from kerncap.bundle.files import host_errors, open_regular, read_regular
+from kerncap.bundle.files import Window, host_errors, open_regular, read_regular
 from kerncap.bundle.index import Index, parse_index
 from kerncap.bundle.location import (
     Location,
@@ -29,7 +28,17 @@ from kerncap.bundle.location import (
     parse_source,
 )
 from kerncap.bundle.manifest import CHUNKS, HSACO, Descriptor, Manifest, parse_manifest
-from kerncap.bundle.store import BlobLocation, LayoutStore, Store, TarStore, blob_name, find_file, missing_blob
+from kerncap.bundle.store import (
+    BlobLocation,
+    LayoutStore,
+    Store,
+    TarStore,
+    blob_name,
+    digest_mismatch,
+    find_file,
+    hash_location,
+    missing_blob,
+)
 from kerncap.errors import BundleError, UsageError
 
 RECORD_MEMBERS = ("command", "environment", "noise", "unreadable", "write_set")
@@ -113,9 +122,14 @@ class Bundle:
             raise UsageError(f"{self.name} is a reproducer: its source lies there already", code="usage.not-sealed")
         if self.manifest.code is None:
             return ()
-        assert self.store is not None
-        what = f"{self.name}: code layer"
-        return read_code_layer(io.BytesIO(self.store.read(self.manifest.code)), what=what, into=into)
+        what, code = f"{self.name}: code layer", self.manifest.code
+        location = self.locate(code)
+        found = hash_location(location, what=what)
+        if found != code.digest:
+            raise digest_mismatch(what, code.digest, found)
+        with open_regular(location.path, what=what) as file:
+            file.seek(location.offset)
+            return read_code_layer(Window(file, location.size), what=what, into=into)
 
     def write_documents(self, folder: Path) -> Documents:
         """capture.json and index.json as files of their own in `folder`, for kerncap-replay."""
@@ -219,11 +233,3 @@ def _check_range(bundle: Bundle, place: str, region: int, offset: int, length: i
             f"{bundle.name}: {place} names bytes {offset}+{length} of region {region}, which do not exist",
             code="bundle.inconsistent",
         )
-
-
-def open_blob(bundle: Bundle, blob: Descriptor) -> tuple[IO[bytes], BlobLocation]:
-    """An open file at the blob's first byte; the caller closes it."""
-    location = bundle.locate(blob)
-    file = open_regular(location.path, what=bundle.name)
-    file.seek(location.offset)
-    return file, location

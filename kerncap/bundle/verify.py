@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import zstandard
 
 from kerncap.bundle.code import SourceFile
 from kerncap.bundle.compression import open_stream
-from kerncap.bundle.files import COPY_BYTES, open_regular
+from kerncap.bundle.files import COPY_BYTES, Window, open_regular
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
@@ -156,7 +155,7 @@ def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: 
     digest = hashlib.sha256()
     left = chunk.length
     try:
-        with open_stream(_Window(file, chunk.stored)) as stream:  # type: ignore[arg-type]
+        with open_stream(Window(file, chunk.stored)) as stream:
             while piece := stream.read(COPY_BYTES):
                 left -= len(piece)
                 if left < 0:
@@ -167,19 +166,6 @@ def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: 
     if left != 0:
         raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
     return digest.hexdigest()
-
-
-class _Window(io.RawIOBase):
-    """The next `size` bytes of a file and no more."""
-
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        self._file = file
-        self._left = size
-
-    def read(self, size: int = -1) -> Any:
-        data = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(data)
-        return data
 
 
 @functools.lru_cache(maxsize=256)

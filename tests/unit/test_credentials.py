@@ -1,0 +1,117 @@
+"""Where credentials come from, and that each stays with its registry."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerncap.errors import TransportError
+from kerncap.transport.auth import Authorizer, parse_challenge
+from kerncap.transport.credentials import Credentials, find_credentials
+
+_AUTH = base64.b64encode(b"user:pass:word").decode()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def _write(path: Path, document: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+
+
+def test_docker_config_and_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(home / ".docker/config.json", {"auths": {"a.example": {"auth": _AUTH}}})
+    assert find_credentials("a.example") == Credentials("user", "pass:word")
+    assert find_credentials("b.example") is None
+    assert find_credentials("a.example.evil") is None
+    monkeypatch.setenv("DOCKER_CONFIG", str(home / "other"))
+    assert find_credentials("a.example") is None
+
+
+def test_keys_with_a_scheme_and_docker_hub(home: Path) -> None:
+    auths = {
+        "https://a.example/v2/": {"auth": _AUTH},
+        "https://index.docker.io/v1/": {"username": "u", "password": "p"},
+    }
+    _write(home / ".docker/config.json", {"auths": auths})
+    assert find_credentials("a.example") == Credentials("user", "pass:word")
+    assert find_credentials("docker.io") == Credentials("u", "p")
+
+
+def test_podman_and_identity_tokens(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(home / "run/containers/auth.json", {"auths": {"a.example": {"auth": _AUTH, "identitytoken": "refresh"}}})
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
+    assert find_credentials("a.example") == Credentials("user", "", "refresh")
+
+
+def test_helpers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = home / "docker-credential-test"
+    helper.write_text('#!/bin/sh\nread host\necho "{\\"Username\\": \\"at-$host\\", \\"Secret\\": \\"s\\"}"\n')
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    _write(home / ".docker/config.json", {"credHelpers": {"a.example": "test"}, "auths": {"c.example": {}}})
+    assert find_credentials("a.example") == Credentials("at-a.example", "s")
+    assert find_credentials("b.example") is None
+    _write(home / ".docker/config.json", {"credsStore": "test"})
+    assert find_credentials("b.example") == Credentials("at-b.example", "s")
+    for bad in ("gone", "../evil", "test; rm -rf x"):
+        _write(home / ".docker/config.json", {"credsStore": bad})
+        assert find_credentials("b.example") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"auths": 3}', '{"auths": {"a.example": 3}}', '{"auths":{"a.example":{"auth":"%%"}}}']
+)
+def test_damaged_files_are_passed_over(home: Path, text: str) -> None:
+    (home / ".docker").mkdir()
+    (home / ".docker/config.json").write_text(text)
+    assert find_credentials("a.example") is None
+
+
+def test_secrets_do_not_show() -> None:
+    assert "hush" not in repr(Credentials("u", "hush", "hush"))
+
+
+def test_challenges() -> None:
+    bearer = parse_challenge('Bearer realm="https://auth.example/token",service="reg",scope="repository:a:pull"')
+    assert bearer is not None
+    assert (bearer.scheme, bearer.realm, bearer.service) == ("bearer", "https://auth.example/token", "reg")
+    basic = parse_challenge('Basic realm="x"')
+    assert basic is not None
+    assert basic.scheme == "basic"
+    assert parse_challenge("Negotiate") is None
+
+
+def test_a_token_server_without_tls_is_refused() -> None:
+    def ask(*args: Any) -> Any:
+        raise AssertionError("nothing may be sent there")
+
+    authorizer = Authorizer("a.example", ask, plain_http=False)
+    with pytest.raises(TransportError) as caught:
+        authorizer.challenged('Bearer realm="http://auth.example/token"', "repository:x:pull", None)
+    assert caught.value.code == "transport.insecure-realm"
+
+
+def test_an_identity_token_is_traded_for_a_token(home: Path) -> None:
+    _write(home / ".docker/config.json", {"auths": {"a.example": {"identitytoken": "refresh"}}})
+    asked: list[Any] = []
+
+    def ask(method: str, url: str, params: Any, form: Any, headers: Any) -> Any:
+        asked.append((method, url, form["refresh_token"], form["scope"], headers))
+        return 200, {"access_token": "t1", "expires_in": 300}
+
+    authorizer = Authorizer("a.example", ask, plain_http=False)
+    challenge = 'Bearer realm="https://auth.example/token",service="reg"'
+    assert authorizer.challenged(challenge, "repository:x:pull", None) == "Bearer t1"
+    assert authorizer.header("repository:x:pull") == "Bearer t1"
+    assert asked == [("POST", "https://auth.example/token", "refresh", "repository:x:pull", {})]
