@@ -9,6 +9,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from types import FrameType
@@ -36,11 +37,8 @@ COMMANDS: tuple[str, ...] = (
     "image",
 )
 
+_terminated = threading.Event()
 _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, so that every `finally` runs: temporary names removed, process groups ended."""
 
 
 def build_app(only: str | None = None) -> typer.Typer:
@@ -100,17 +98,23 @@ def run(args: list[str]) -> int:
     try:
         command = typer.main.get_command(build_app(first if first in COMMANDS else None))
         returned = command.main(args, prog_name="kerncap", standalone_mode=False)
+        if returned == EXIT_INTERRUPTED:  # how newer versions of typer report Ctrl-C
+            return _interrupted()
         return returned if isinstance(returned, int) else EXIT_OK
     except KerncapError as error:
         print_error(error, as_json=as_json)
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort) as error:
-        note("interrupted: nothing was left half-written")
-        return 128 + signal.SIGTERM if isinstance(error, _Terminated) else EXIT_INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
     except BrokenPipeError:
         return EXIT_OK
     except Exception as error:
         return _foreign(error, as_json)
+
+
+def _interrupted() -> int:
+    note("interrupted: nothing has a final name that is not whole")
+    return 128 + signal.SIGTERM if _terminated.is_set() else EXIT_INTERRUPTED
 
 
 def _foreign(error: Exception, as_json: bool) -> int:
@@ -127,4 +131,6 @@ def _foreign(error: Exception, as_json: bool) -> int:
 
 
 def _on_terminate(number: int, frame: FrameType | None) -> None:
-    raise _Terminated
+    """As Ctrl-C, so that every `finally` runs: temporary names removed, process groups ended."""
+    _terminated.set()
+    raise KeyboardInterrupt

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +30,7 @@ from kerncap.transport.failures import Patience
 from kerncap.transport.reference import parse_reference
 
 needs_registry = pytest.mark.skipif(PROGRAM is None, reason="docker-registry is not installed (apt: docker-registry)")
+_ROOT = Path(__file__).resolve().parents[2]
 QUICK = Patience(connect_s=1.0, read_s=1.0, attempts=3, connect_attempts=2, backoff_s=0.05)
 
 
@@ -362,6 +366,39 @@ def test_a_killed_push_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.M
     done = push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
     assert done.skipped_blobs == 6
     assert fake.count("PUT", "uploads") == done.blobs - 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_pull_has_no_final_name(
+    tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    bundle = _small_blobs(tmp_path, monkeypatch)
+    assert bundle.manifest is not None
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    last = bundle.manifest.chunks[-1].digest
+
+    def slow(handler: Any) -> bool:
+        if handler.command == "GET" and last in handler.path:
+            time.sleep(1.5)
+        return False
+
+    fake.fault = slow
+    command = [sys.executable, "-m", "kerncap", "pull", f"{fake.host}/a/b:v1", "-o", f"oci:{tmp_path}/out"]
+    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 30
+        while not fake.count("GET", last) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
+    assert not (tmp_path / "out").exists()
+    before = fake.count("GET", "/blobs/")
+    assert cli.run(["pull", f"{fake.host}/a/b:v1", "-o", f"oci:{tmp_path}/out"]) == 0
+    assert verify(open_bundle(str(tmp_path / "out")), deep=True).problems == ()
+    # manifest and config are read again, and what was on its way; everything else was there
+    assert fake.count("GET", "/blobs/") - before <= 2 + 4
+    assert len(list(bundle.manifest.blobs())) > 8
 
 
 def test_two_pulls_to_one_place(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
