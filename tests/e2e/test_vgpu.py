@@ -1,0 +1,188 @@
+"""The virtual GPU under unmodified runtimes: HSA and HIP programs, faults, errors, options, processes.
+
+The programs check their own results; here it is checked what they and the library say. Both suites, all targets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from containers import DevContainer
+
+TARGETS = ("gfx90a", "gfx942", "gfx1100")
+SIGABRT, SIGSEGV = 134, 139
+
+Run = subprocess.CompletedProcess[str]
+
+
+@dataclass
+class Programs:
+    """The test programs of one suite, compiled once, and a way to run them on a virtual GPU."""
+
+    container: DevContainer
+    hip: Path
+    hsa: Path
+    kernels: dict[str, Path]
+
+    def run(self, config: str, *argv: str | os.PathLike[str], timeout_s: float = 120) -> Run:
+        environment = {"KERNCAP_VGPU": config, "LD_PRELOAD": str(self.container.native_dir / "libkerncap-vgpu.so")}
+        # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
+        return self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
+
+    def run_hip(self, config: str, *sections: str) -> Run:
+        return self.run(config, self.hip, *sections)
+
+    def run_hsa(self, config: str, *sections: str) -> Run:
+        return self.run(config, self.hsa, self.kernels[config.split(",")[0]], *sections)
+
+
+@pytest.fixture(scope="session")
+def programs(dev_container: DevContainer) -> Programs:
+    sources, work = dev_container.root / "tests" / "programs", dev_container.work
+    hip, hsa = work / "vgpu_hip", work / "vgpu_hsa"
+    archs = [f"--offload-arch={t}" for t in TARGETS]
+    dev_container.run(["hipcc", *archs, "-O2", sources / "vgpu_hip.hip", "-o", hip], check=True)
+    dev_container.run(["g++", "-std=c++20", sources / "vgpu_hsa.cpp", "-o", hsa, "-lhsa-runtime64"], check=True)
+    kernels = {}
+    for target in TARGETS:
+        kernels[target] = work / f"vgpu_hsa_{target}.hsaco"
+        flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
+        argv = ["hipcc", *flags, sources / "vgpu_hsa_kernels.hip", "-o", kernels[target]]
+        dev_container.run(argv, check=True)
+    return Programs(dev_container, hip, hsa, kernels)
+
+
+def passed(done: Run) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "EXIT-SUCCESS" in done.stdout
+    assert "kerncap-vgpu:" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
+    done = programs.run(target, "rocminfo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"amdgcn-amd-amdhsa--{target}" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_hip_programs(programs: Programs, target: str) -> None:
+    passed(programs.run_hip(target))
+
+
+@pytest.mark.parametrize("target", ["gfx942", *(pytest.param(t, marks=pytest.mark.full) for t in ("gfx90a", "gfx1100"))])
+def test_hip_programs_with_a_large_bar(programs: Programs, target: str) -> None:
+    passed(programs.run_hip(f"{target},bar=large"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_hsa_programs(programs: Programs, target: str) -> None:
+    passed(programs.run_hsa(target, "dispatch", "profiling", "interrupts", "virtual_memory", "scratch"))
+
+
+def test_two_gpus(programs: Programs) -> None:
+    passed(programs.run_hip("gfx942,gpus=2", "peers"))
+
+
+def test_device_memory_is_out_of_the_cpus_reach(programs: Programs) -> None:
+    done = programs.run_hip("gfx942", "host_reads_device")
+    assert done.returncode == SIGSEGV, done.stdout + done.stderr
+
+
+def test_device_memory_through_a_large_bar(programs: Programs) -> None:
+    passed(programs.run_hip("gfx942,bar=large", "host_reads_device"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_page_fault_is_the_runtimes_own(programs: Programs, target: str) -> None:
+    done = programs.run_hip(target, "page_fault")
+    assert done.returncode == SIGABRT, done.stdout + done.stderr
+    assert "Memory access fault by GPU node-1" in done.stderr
+    assert "address 0x123456789000" in done.stderr
+    assert f"kerncap-vgpu: vgpu.page-fault: {target}: store of unmapped" in done.stderr
+
+
+def test_queue_errors_reach_the_callback(programs: Programs) -> None:
+    done = programs.run_hsa("gfx942", "queue_errors")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("kerncap-vgpu: vgpu.bad-dispatch: ") == 4
+    assert "kerncap-vgpu: vgpu.unknown-packet: AQL packet of type 4" in done.stderr
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_illegal_instruction_is_named(programs: Programs, target: str) -> None:
+    done = programs.run_hsa(target, "illegal_instruction")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("kerncap-vgpu: ")]
+    assert len(lines) == 1
+    assert "instruction: " in lines[0] and target in lines[0] and "bfffffff" in lines[0], lines[0]
+
+
+def test_out_of_device_memory(programs: Programs) -> None:
+    passed(programs.run_hip("gfx1100", "out_of_memory"))
+
+
+def test_forks_and_other_programs(programs: Programs) -> None:
+    passed(programs.run_hip("gfx942", "forked"))
+
+
+def test_a_process_may_end_while_a_kernel_runs(programs: Programs) -> None:
+    done = programs.run_hip("gfx942", "leave_running")
+    assert (done.returncode, done.stdout) == (5, "leaving\n"), done.stderr
+
+
+def test_an_idle_gpu_costs_little(programs: Programs) -> None:
+    done = programs.run_hip("gfx942", "idle")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_store_trace(programs: Programs) -> None:
+    trace = programs.container.work / "trace.jsonl"
+    trace.unlink(missing_ok=True)
+    passed(programs.run_hsa(f"gfx942,trace={trace}", "dispatch"))
+    lines = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [line["dispatch"] for line in lines] == list(range(len(lines)))
+    fills = [line for line in lines if [length for _, length in line["written"]] == [256]]
+    assert len(fills) == 2 and fills[0]["kernel_object"] == fills[1]["kernel_object"]
+    assert fills[0]["written"] == fills[1]["written"]
+    read = [va for va, _ in fills[0]["read_first"]]
+    assert fills[0]["written"][0][0] not in read, "the kernel does not read what it writes"
+    assert read, "it reads its arguments"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [("gfx906", "unknown target 'gfx906'"), ("gfx942,bar=huge", "unknown option 'bar=huge'")],
+)
+def test_a_wrong_configuration_is_no_device(programs: Programs, config: str, said: str) -> None:
+    done = programs.run(config, "rocminfo")
+    assert f"kerncap-vgpu: vgpu.bad-configuration: KERNCAP_VGPU: {said}" in done.stderr
+    assert "gfx9" not in done.stdout
+
+
+def test_without_a_configuration_nothing_changes(programs: Programs) -> None:
+    preload = {"LD_PRELOAD": str(programs.container.native_dir / "libkerncap-vgpu.so")}
+    done = programs.container.run(["ls", "/dev"], env=preload)
+    assert done.returncode == 0 and "kfd" not in done.stdout and done.stderr == ""
+    assert programs.container.run(["cat", "/dev/kfd"], env=preload).returncode == 1
+
+
+def test_in_a_container_with_nothing(programs: Programs, suite: str) -> None:
+    """Default seccomp profile, read-only root, no capabilities, no writable directory."""
+    container = programs.container
+    argv = ["docker", "run", "--rm", "--network", "none", "--read-only", "--cap-drop", "ALL"]
+    argv += ["--user", f"{os.getuid()}:{os.getgid()}"]
+    argv += ["--security-opt", "no-new-privileges", "--volume", f"{container.root}:{container.root}:ro"]
+    argv += ["--volume", f"{container.work}:{container.work}:ro", "--env", "KERNCAP_VGPU=gfx942", "--init"]
+    argv += ["--env", f"LD_PRELOAD={container.native_dir / 'libkerncap-vgpu.so'}"]
+    namespace = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
+    argv += [f"{namespace}/dev:{suite}", str(programs.hip), "copies", "kernels"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "EXIT-SUCCESS" in done.stdout
