@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -57,6 +58,7 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
     ) -> None:
         http = plain_http or reference.loopback
         super().__init__(hostname=reference.api_host, insecure=http)
+        self.prefix: str = "http" if http else "https"
         self.reference = reference
         self._patience = patience or Patience()
         self.cancel = cancel or threading.Event()
@@ -67,6 +69,8 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         # requests must add nothing of its own: neither ~/.netrc nor, on loopback, a proxy.
         self.session.auth = lambda request: request
         self.session.trust_env = not reference.loopback
+        self.session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE") or True
+        self._may_be_tls = http and not plain_http
 
     # -- what a bundle needs ------------------------------------------------------------------------------------------
 
@@ -280,6 +284,12 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
             if authorization is not None and origin(url) in home:
                 sent["Authorization"] = authorization
             response = self._wire(method, url, sent, body)
+            if self._may_be_tls and url.startswith("http:") and _is_tls_port(response):
+                response.close()
+                self._switch_to_tls()
+                url = self._base + url.removeprefix("http://").removeprefix(self.reference.api_host)
+                home = {origin(self._base)}
+                continue
             target = response.headers.get("Location")
             if response.status_code not in (301, 302, 303, 307, 308) or not target:
                 return response
@@ -293,6 +303,10 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
                 )
             url = next_url
         raise TransportError(f"{url}: more than {_MAX_REDIRECTS} redirects", code="transport.protocol")
+
+    def _switch_to_tls(self) -> None:
+        self.prefix = "https"
+        self._base = f"https://{self.reference.api_host}"
 
     def _wire(self, method: str, url: str, headers: dict[str, str], body: Any) -> requests.Response:
         patience = self._patience
@@ -364,3 +378,8 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
     def _check_cancel(self) -> None:
         if self.cancel.is_set():
             raise TransportError("cancelled", code="transport.cancelled")
+
+
+def _is_tls_port(response: requests.Response) -> bool:
+    """How a server of Go answers plain http on a TLS port: a registry on loopback that has a certificate."""
+    return response.status_code == 400 and response.raw.version == 10

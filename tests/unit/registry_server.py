@@ -23,13 +23,13 @@ log: {{level: error, accesslog: {{disabled: true}}}}
 storage:
   filesystem: {{rootdirectory: {root}}}
   delete: {{enabled: true}}
-http: {{addr: "127.0.0.1:{port}"}}
+http: {{addr: "127.0.0.1:{port}"{tls}}}
 {auth}"""
 
 
 @contextmanager
-def running_registry(folder: Path, *, with_password: bool = False) -> Iterator[str]:
-    """Yields `127.0.0.1:port`."""
+def running_registry(folder: Path, *, with_password: bool = False, with_tls: bool = False) -> Iterator[str]:
+    """Yields `127.0.0.1:port`; `with_tls` its certificate is its own authority, `folder / "cert.pem"`."""
     assert PROGRAM is not None
     folder.mkdir(parents=True)
     port = free_port()
@@ -37,8 +37,12 @@ def running_registry(folder: Path, *, with_password: bool = False) -> Iterator[s
     if with_password:
         (folder / "htpasswd").write_text(f"{USER}:{_BCRYPT}\n")
         auth = f"auth: {{htpasswd: {{realm: kerncap, path: {folder / 'htpasswd'}}}}}\n"
+    tls = ""
+    if with_tls:
+        _make_certificate(folder)
+        tls = f", tls: {{certificate: {folder / 'cert.pem'}, key: {folder / 'key.pem'}}}"
     config = folder / "config.yml"
-    config.write_text(_CONFIG.format(root=folder / "data", port=port, auth=auth))
+    config.write_text(_CONFIG.format(root=folder / "data", port=port, auth=auth, tls=tls))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([PROGRAM, "serve", str(config)], stdout=log, stderr=log)
     try:
@@ -47,6 +51,12 @@ def running_registry(folder: Path, *, with_password: bool = False) -> Iterator[s
     finally:
         process.terminate()
         process.wait(20)
+
+
+def _make_certificate(folder: Path) -> None:
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 def free_port() -> int:

@@ -110,6 +110,21 @@ def test_htpasswd(tmp_path: Path, bundle: Bundle) -> None:
         assert verify(_pull(name, tmp_path / "layout")).problems == ()
 
 
+@needs_registry
+def test_tls_on_loopback(tmp_path: Path, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    with running_registry(tmp_path / "registry", with_tls=True, with_password=True) as host:
+        _login(tmp_path, host, USER, PASSWORD)
+        name = f"{host}/kernels/scale:v1"
+        monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+        with pytest.raises(TransportError) as caught:
+            push(bundle, parse_reference(name), patience=QUICK)
+        assert caught.value.code == "transport.tls"
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "registry" / "cert.pem"))
+        push(bundle, parse_reference(name), patience=QUICK)
+        assert verify(_pull(name, tmp_path / "layout")).problems == ()
+
+
 @pytest.mark.parametrize("scheme", ["refused", "unanswered"])
 def test_registry_down_is_exit_7_within_seconds(
     tar_file: Path, scheme: str, capsys: pytest.CaptureFixture[str]
