@@ -23,10 +23,11 @@ from kerncap.results import (
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
-from kerncap.verdict.plan import CAPTURED, REFERENCE, Plan, written_bytes
+from kerncap.verdict.plan import CAPTURED, FAULT, REFERENCE, Plan, written_bytes
 from kerncap.verdict.ranges import normalise, subtract, total
 
 MAX_MISMATCHES = 16
+_PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Subject:
 
 def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subject) -> Verdict:
     """Raises: the replay's own error, ReplayError `replay.nothing-compared`, `replay.not-judged`."""
+    if capture.status == FAULT:
+        return _classify_fault(plan, result, capture, subject)
     _refuse_failed(plan, result)
     runs = dict(zip(plan.names, result.runs, strict=True))
     judgements = tuple(_judge(name, run, plan, capture) for name, run in runs.items() if name != REFERENCE)
@@ -74,6 +77,40 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         duration_s=result.duration_s,
         reasons=reasons,
         tolerance=None if plan.tolerance.exact else {"atol": plan.tolerance.atol, "rtol": plan.tolerance.rtol},
+        captured_on=capture.device.device_class or "",
+        product=result.product,
+    )
+
+
+def _classify_fault(plan: Plan, result: ReplayResult, capture: Capture, subject: Subject) -> Verdict:
+    """The captured dispatch faulted: a replay does the same when it faults in the same page."""
+    if result.error is not None and result.status != FAULT:
+        raise result.error
+    found = result.runs[0].fault_va if result.runs else None
+    wanted = capture.fault_va
+    same = found is not None and (wanted is None or found // _PAGE_BYTES == wanted // _PAGE_BYTES)
+    word = DIFFERS if not same else (FAITHFUL if plan.hsaco is None else EQUIVALENT)
+    saw = "this code object did not fault" if found is None else f"this code object faulted at {found:#x}"
+    where = "" if wanted is None else f" at {wanted:#x}"
+    return Verdict(
+        verdict=word,
+        passed=same,
+        bundle=subject.bundle,
+        kernel=capture.kernel.demangled or capture.kernel.name,
+        device=subject.device,
+        hsaco=subject.hsaco_digest,
+        changed_bytes=0,
+        written_bytes=None,
+        bytes_compared=0,
+        judgements=(Judgement(CAPTURED, agrees=same, within_tolerance=same, mismatch_bytes=0),),
+        not_judged=plan.not_judged,
+        mismatches=(),
+        mismatch_bytes=0,
+        iterations=result.runs[0].iterations if result.runs else 0,
+        noise_bytes=0,
+        timing_ns=(),
+        duration_s=result.duration_s,
+        reasons=(f"the captured dispatch faulted{where}; {saw}",),
         captured_on=capture.device.device_class or "",
         product=result.product,
     )

@@ -50,6 +50,10 @@ class Plan:
     hsaco: Path | None
 
 
+FAULT = "fault"
+"""Status of a capture whose dispatch faulted: it has no post-state, and a replay is judged by its own fault."""
+
+
 def make_plan(
     capture: Capture,
     index: Index,
@@ -62,6 +66,10 @@ def make_plan(
 ) -> Plan:
     """`scratch` is an existing directory for what the runs leave behind (changed and mismatched bytes)."""
     typed = float_ranges(capture, [region.size for region in index.regions])
+    if capture.status == FAULT:
+        why = "the captured dispatch faulted"
+        run = ReplayRun(hsaco=hsaco, expect_post=False)
+        return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco)
     need_bytes = not tolerance.exact or bool(capture.noise)
 
     def mismatch_dir(name: str) -> Path | None:

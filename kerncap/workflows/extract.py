@@ -115,7 +115,7 @@ def _seal(request: Request, captured: Captured, partial: Path) -> tuple[CompileE
     if bundle.capture.status == "completed":
         _self_check(request, bundle, capture_dir)
     else:
-        log.warning("the captured dispatch did not complete (%s): it was not replayed", bundle.capture.status)
+        log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
     if request.source_dir is None and request.database is None:
         return None, 0
     capture = bundle.capture

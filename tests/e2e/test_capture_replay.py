@@ -94,3 +94,19 @@ def test_the_makefile_works(workbench: Workbench, target: str, case: Case, tmp_p
         done = workbench.container.run(["make", "-C", capture, goal, kerncap, f"VARIANT={hsaco}"])
         assert done.returncode != 0
         assert "verdict: differs" in done.stdout
+
+
+def test_a_fault_is_captured_and_replays_as_a_fault(workbench: Workbench, target: str) -> None:
+    if target != TARGETS[0]:
+        pytest.skip("the fault's way is the same on every target")
+    out = workbench.work / "fault.kcap"
+    argv = ["extract", "wild_store", "-o", out, "--device", f"vgpu:{target}", "--", workbench.program("wild_store")]
+    done = workbench.kerncap(*argv)
+    assert done.returncode == 0, done.stderr
+    assert "SIGABRT" in done.stderr
+    assert "Memory access fault" in done.stderr
+    assert workbench.verdict("replay", out)["verdict"] == "faithful"
+    hsaco = workbench.variant("wild_store", target, "nothing")
+    document = workbench.verdict("validate", out, "--hsaco", hsaco)
+    assert document["verdict"] == "differs"
+    assert "did not fault" in document["reasons"][0]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from workbench import TARGETS, Workbench
 
 SUBSET = {("trixie", "gfx942"), ("sid", "gfx90a")}
-
-
-@pytest.fixture(scope="session")
-def projects() -> dict[str, Path]:
-    return {}
 
 
 def project(workbench: Workbench) -> Path:
@@ -100,3 +97,30 @@ def test_source_that_cannot_be_carried_does_not_lose_the_capture(workbench: Work
     assert not (out / "src").exists()
     said = workbench.error(8, "recompile", out, "-o", workbench.work / "x.hsaco", "--trust")
     assert "carries no source" in said["stderr"]
+
+
+def test_recompile_in_the_sandbox(workbench: Workbench) -> None:
+    """From the host: a container of the suite's runtime image compiles, without network and without this machine."""
+    suite = workbench.container.suite
+    folder, out = project(workbench), workbench.work / "sandbox.kcap"
+    argv = ["extract", "bias_relu", "-o", str(out), "--device", "vgpu:gfx942", "--source-dir", str(folder)]
+    done = workbench.kerncap(*argv, "--", folder / "app")
+    assert done.returncode == 0, done.stderr
+
+    def recompile(output: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "kerncap", "recompile", str(out), "-o", str(output), "--json"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=workbench.container.root, timeout=300)
+
+    hsaco = workbench.work / "sandbox.hsaco"
+    done = recompile(hsaco)
+    assert done.returncode == 0, done.stderr
+    assert ("21." if suite == "sid" else "17.") in json.loads(done.stdout)["compiler"]
+    assert workbench.verdict("validate", out, "--hsaco", hsaco)["verdict"] == "equivalent"
+
+    header = out / "src" / "root" / str(folder / "include" / "pipeline_kernels.hpp").lstrip("/")
+    header.write_text(header.read_text() + "\nthis is no C++\n")
+    done = recompile(workbench.work / "broken.hsaco")
+    assert done.returncode == 8, done.stderr
+    assert str(header) in done.stderr
+    assert "error: " in done.stderr
+    assert not (workbench.work / "broken.hsaco").exists()

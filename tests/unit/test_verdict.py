@@ -179,6 +179,31 @@ def test_faults_and_failed_replays_are_errors(bundle: Bundle, tmp_path: Path) ->
     assert error.value.code == "replay.timeout"
 
 
+def test_a_captured_fault_is_judged_by_the_fault(bundle: Bundle, tmp_path: Path) -> None:
+    capture = replace(bundle.capture, status="fault", fault_va=0x5010)
+    error = {"code": "replay.memory-fault", "message": "m", "hint": None}
+
+    def verdict(hsaco: Path | None, fault: int | None) -> tuple[str, bool]:
+        plan = make_plan(capture, bundle.index, tmp_path, hsaco=hsaco)
+        assert plan.names == (CAPTURED,)
+        assert plan.runs[0].to_json()["expect"] is None
+        if fault is None:
+            found = classify(plan, result(run_json(bytes_compared=0)), capture, SUBJECT)
+        else:
+            run = run_json(bytes_compared=0, fault={"va": fault, "kind": "memory"})
+            found = classify(plan, result(run, status="fault", error=error), capture, SUBJECT)
+        return found.verdict, found.passed
+
+    assert verdict(None, 0x5F00) == ("faithful", True)
+    assert verdict(None, 0x6000) == ("differs", False)
+    assert verdict(tmp_path / "v", 0x5000) == ("equivalent", True)
+    assert verdict(tmp_path / "v", None) == ("differs", False)
+    plan = make_plan(capture, bundle.index, tmp_path)
+    stopped = {"code": "vgpu.unimplemented-instruction", "message": "m", "hint": None}
+    with pytest.raises(ReplayError):
+        classify(plan, result(status="error", error=stopped), capture, SUBJECT)
+
+
 def test_noise_beyond_the_recorded_one_does_not_pass(bundle: Bundle, tmp_path: Path) -> None:
     plan = make_plan(bundle.capture, bundle.index, tmp_path, iterations=2)
     noisy = run_json(iterations=2, iterations_agree=False, noise=[[0, 0, 8]])
