@@ -49,20 +49,16 @@ inline Scaled<T> div_scale(T s0, T den, T num) {
 }
 
 // fma scaled by 2^+-step with one rounding.
-inline float fmas(float a, float b, float c, bool vcc) {
-  if (!vcc) return settle(fused(a, b, c), a, b, c);
-  const int e = biased_exponent(c) > 127 ? Limits<float>::step : -Limits<float>::step;
-  const double exact = __builtin_fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c));
-  return settle(static_cast<float>(exact * power_of_two<double>(e)), a, b, c);
-}
-inline double fmas(double a, double b, double c, bool vcc) {
-  if (!vcc) return settle(fused(a, b, c), a, b, c);
-  const int e = biased_exponent(c) > 1023 ? Limits<double>::step : -Limits<double>::step;
-  const double sum = fused(a, b, c), scaled = sum * power_of_two<double>(e);
-  if (biased_exponent(scaled) != 0 || !is_finite(sum)) return settle(scaled, a, b, c);
+template <class T>
+inline T fmas(T a, T b, T c, bool vcc) {
+  const T sum = settle(fused(a, b, c), a, b, c);
+  if (!vcc) return sum;
+  const int e = biased_exponent(c) > kBias<T> ? Limits<T>::step : -Limits<T>::step;
+  const T scaled = sum * power_of_two<T>(e);
+  if (biased_exponent(scaled) != 0 || !is_finite(sum)) return scaled;
   // A denormal result: the sum must not be rounded before it is scaled.
   const __float128 wide_sum = static_cast<__float128>(a) * b + c;
-  return static_cast<double>(wide_sum * static_cast<__float128>(power_of_two<double>(e)));
+  return static_cast<T>(wide_sum * static_cast<__float128>(power_of_two<T>(e)));
 }
 
 template <class T>
