@@ -127,10 +127,9 @@ void ChangeLog::apply(std::uint32_t region, std::uint64_t at, std::span<std::byt
   }
 }
 
-void ChangeLog::save(const std::filesystem::path& directory, const Json& initial) const {
-  std::error_code ignored;
-  std::filesystem::create_directories(directory, ignored);
-  const std::filesystem::path path = directory / "changed.bin";
+void ChangeLog::save_content(const std::filesystem::path& path) const {
+  std::error_code ignored;  // open_file says what is wrong
+  std::filesystem::create_directories(path.parent_path(), ignored);
   const UniqueFd out = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
   std::vector<std::byte> buffer(std::min<std::uint64_t>(content_bytes_, 4u << 20));
   for (std::uint64_t at = 0; at < content_bytes_; at += buffer.size()) {
@@ -138,9 +137,17 @@ void ChangeLog::save(const std::filesystem::path& directory, const Json& initial
     read_content(at, piece);
     write_all(out.get(), piece, path);
   }
+}
+
+Json ChangeLog::ranges() const {
   Json ranges = Json::array();
   for (const Entry& entry : entries_) ranges.push_back({entry.range.region, entry.range.offset, entry.range.length, entry.at});
-  write_json_atomic(directory / "changed.json", {{"schema", "kerncap.changed/1"}, {"initial", initial}, {"ranges", std::move(ranges)}});
+  return ranges;
+}
+
+void ChangeLog::save(const std::filesystem::path& directory, const Json& initial) const {
+  save_content(directory / "changed.bin");
+  write_json_atomic(directory / "changed.json", {{"schema", "kerncap.changed/1"}, {"initial", initial}, {"ranges", ranges()}});
 }
 
 ChangeLog ChangeLog::load(const std::filesystem::path& directory, const Index& index, const Json& initial) {

@@ -1,6 +1,6 @@
 // What a run changed: byte ranges and their new content, in memory while small, else in a file without a name. In: ranges in
-// order. Out: the content again, over any initial bytes; a dump directory (changed.json, changed.bin; docs/interfaces.md).
-// Called by the runner: for the reference of repeated iterations, for dumps, for comparisons with a dump.
+// order. Out: the content again, over any initial bytes; dump directories (docs/interfaces.md).
+// Called by the runner: for the reference of repeated iterations, for dumps of both kinds, for comparisons with a dump.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +52,8 @@ class ChangeLog {
   bool touches(std::uint32_t region, std::uint64_t at, std::uint64_t length) const noexcept;
   void clear();
 
+  Json ranges() const;  // [[region, offset, length, offset in the content], ...]
+  void save_content(const std::filesystem::path& path) const;
   // `initial` says from which initial state the changes are; load() refuses a dump of another one.
   void save(const std::filesystem::path& directory, const Json& initial) const;
   static ChangeLog load(const std::filesystem::path& directory, const Index& index, const Json& initial);

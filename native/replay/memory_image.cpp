@@ -19,6 +19,7 @@ constexpr std::size_t kLargeChunkBytes = 8u << 20;
 constexpr std::uint64_t kRecordGap = 64;
 constexpr std::uint64_t kNoiseGap = 4;
 constexpr std::size_t kMismatchBytes = 4;
+constexpr std::uint64_t kWordBytes = 8;
 
 }  // namespace
 
@@ -43,6 +44,8 @@ struct MemoryImage::Slot {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> changed;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> noise;
   std::vector<Mismatch> mismatches;
+  std::span<const std::byte> expected;                           // in `initial` or `other`, where there is an expectation
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> words;  // mismatches, widened
 };
 
 MemoryImage::MemoryImage(const Device& device, const Index& index, const ChunkReader& reader)
@@ -152,34 +155,48 @@ void MemoryImage::examine(const Task& task, const ScanRequest& request, Slot& sl
   slot.changed.clear();
   slot.noise.clear();
   slot.mismatches.clear();
+  slot.words.clear();
   slot.mismatch_bytes = 0;
   slot.compared_bytes = 0;
   load_initial(task, request.initial, std::span(slot.initial).first(n));
   slot.changed_bytes = find_differences(actual, std::span(slot.initial).first(n), kRecordGap,
                                         [&](std::uint64_t at, std::uint64_t length) { slot.changed.emplace_back(at, length); });
-  if (request.expect != Expectation::Kind::none) {
-    const std::span<const std::byte> expected = load_expected(task, request, slot);
-    slot.compared_bytes = n;
-    const auto note = [&](std::uint64_t at, std::uint64_t length) {
-      // Shown in whole words, each once.
-      for (std::uint64_t word = at / kMismatchBytes * kMismatchBytes; word < at + length; word += kMismatchBytes) {
-        if (slot.mismatches.size() >= request.max_mismatches) return;
-        const std::size_t size = std::min<std::size_t>(kMismatchBytes, n - word);
-        const auto e = expected.subspan(word, size);
-        const auto a = actual.subspan(word, size);
-        if (std::ranges::equal(e, a)) continue;
-        if (!slot.mismatches.empty() && slot.mismatches.back().offset == task.pre->at + word) continue;
-        slot.mismatches.push_back({task.region, task.pre->at + word, {e.begin(), e.end()}, {a.begin(), a.end()}});
-      }
-    };
-    slot.mismatch_bytes = find_differences(actual, expected, 0, note);
-  }
   if (request.reference_changes != nullptr) {
     const auto reference = std::span(slot.other).first(n);
     std::ranges::copy(std::span(slot.initial).first(n), reference.begin());
     request.reference_changes->apply(task.region, task.pre->at, reference);
     find_differences(actual, reference, kNoiseGap, [&](std::uint64_t at, std::uint64_t length) { slot.noise.emplace_back(at, length); });
   }
+  if (request.expect != Expectation::Kind::none) {
+    slot.expected = load_expected(task, request, slot);
+    slot.compared_bytes = n;
+    compare(task, request, actual, slot);
+  }
+}
+
+void MemoryImage::compare(const Task& task, const ScanRequest& request, std::span<const std::byte> actual, Slot& slot) const {
+  const std::span<const std::byte> expected = slot.expected;
+  const auto note = [&](std::uint64_t at, std::uint64_t length) {
+    if (request.expected_words != nullptr) {
+      const std::uint64_t begin = at / kWordBytes * kWordBytes;
+      const std::uint64_t end = std::min<std::uint64_t>((at + length + kWordBytes - 1) / kWordBytes * kWordBytes, expected.size());
+      if (!slot.words.empty() && slot.words.back().first + slot.words.back().second >= begin) {
+        slot.words.back().second = end - slot.words.back().first;
+      } else {
+        slot.words.emplace_back(begin, end - begin);
+      }
+    }
+    // Shown in whole words, each once.
+    for (std::uint64_t word = at / kMismatchBytes * kMismatchBytes; word < at + length; word += kMismatchBytes) {
+      if (slot.mismatches.size() >= request.max_mismatches) return;
+      const std::size_t size = std::min<std::size_t>(kMismatchBytes, expected.size() - word);
+      const auto e = expected.subspan(word, size);
+      const auto a = actual.subspan(word, size);
+      if (!slot.mismatches.empty() && slot.mismatches.back().offset == task.pre->at + word) continue;
+      slot.mismatches.push_back({task.region, task.pre->at + word, {e.begin(), e.end()}, {a.begin(), a.end()}});
+    }
+  };
+  slot.mismatch_bytes = find_differences(actual, expected, 0, note);
 }
 
 ScanResult MemoryImage::scan(const ScanRequest& request) {
@@ -201,6 +218,10 @@ ScanResult MemoryImage::scan(const ScanRequest& request) {
     result.mismatch_bytes += slot.mismatch_bytes;
     for (Mismatch& mismatch : slot.mismatches) {
       if (result.mismatches.size() < request.max_mismatches) result.mismatches.push_back(std::move(mismatch));
+    }
+    for (const auto& [at, length] : slot.words) {
+      request.expected_words->append(task.region, task.pre->at + at, slot.expected.subspan(at, length));
+      request.actual_words->append(task.region, task.pre->at + at, slot.staging.bytes().subspan(at, length));
     }
     if (request.record != nullptr) {
       for (const auto& [at, length] : slot.changed) {

@@ -38,6 +38,8 @@ struct ScanRequest {
   const ChangeLog* reference_changes = nullptr;  // of an earlier iteration: what differs from it is noise
   ChangeLog* record = nullptr;                   // gets what differs from the initial state
   RangeList* noise = nullptr;
+  ChangeLog* expected_words = nullptr;  // both or none: get each mismatch, widened to whole words of 8 bytes
+  ChangeLog* actual_words = nullptr;
   std::uint32_t max_mismatches = 0;
 };
 
@@ -74,6 +76,7 @@ class MemoryImage {
   bool is_captured_state(const Task& task, const InitialState& initial) const noexcept;
   std::span<const std::byte> load_expected(const Task& task, const ScanRequest& request, Slot& slot) const;
   void examine(const Task& task, const ScanRequest& request, Slot& slot) const;
+  void compare(const Task& task, const ScanRequest& request, std::span<const std::byte> actual, Slot& slot) const;
 
   const Device& device_;
   const Index& index_;

@@ -86,6 +86,7 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
     }
   }
   run.dump = fields.string_or_null("dump");
+  run.mismatch_dump = fields.string_or_null("mismatch_dump");
   return run;
 }
 

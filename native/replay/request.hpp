@@ -47,6 +47,7 @@ struct RunRequest {
   Json initial_document;  // as written in the request: a dump remembers from which initial state it comes
   Expectation expect;
   std::optional<std::filesystem::path> dump;
+  std::optional<std::filesystem::path> mismatch_dump;
 };
 
 struct Request {

@@ -83,7 +83,6 @@ class Runner {
 
   std::vector<std::optional<std::uint64_t>> variables_of(const Program& program) const {
     std::vector<std::optional<std::uint64_t>> out(input_.index.regions.size());
-    if (input_.request.withhold_variables) return out;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const Region& region = input_.index.regions[i];
       if (region.kind != RegionKind::variable) continue;
@@ -121,16 +120,22 @@ class Runner {
     const Program& program = program_of(run);
     const CaptureInfo& capture = input_.capture;
     const LaunchSizes sizes = launch_sizes(capture, captured_->kernel(), program.kernel());
-    image.place_variables(variables_of(program));
+    const auto variables = variables_of(program);
+    image.place_variables(input_.request.withhold_variables ? decltype(variables)(variables.size()) : variables);
     const Launch launch{program.kernel_object_va(), place_kernarg(program, image, dispatcher.queue_va()),
                         capture.dims, capture.grid, capture.workgroup, sizes.group_segment_bytes, sizes.private_segment_bytes};
     out = {{"iterations", run.iterations}, {"kernel_object_va", launch.kernel_object_va}, {"bytes_compared", 0}, {"changed_bytes", 0},
            {"mismatch_bytes", 0}, {"mismatches", Json::array()}, {"iterations_agree", true}, {"noise", Json::array()},
-           {"fault", nullptr}, {"timing_ns", Json::array()}};
+           {"variables", Json::array()}, {"fault", nullptr}, {"timing_ns", Json::array()}};
+    for (std::size_t r = 0; r < variables.size(); ++r) {
+      if (variables[r]) out["variables"].push_back({r, *variables[r]});
+    }
 
     std::optional<ChangeLog> expected;
     if (run.expect.kind == Expectation::Kind::dump) expected = ChangeLog::load(run.expect.dump, input_.index, run.initial_document);
     ChangeLog first;
+    ChangeLog expected_words;
+    ChangeLog actual_words;
     RangeList noise;
     const std::uint64_t total = std::uint64_t{run.warmup} + run.iterations;
     for (std::uint64_t i = 0; i < total; ++i) {
@@ -146,6 +151,10 @@ class Runner {
       if (is_last) {
         scan.expect = run.expect.kind;
         scan.expected_changes = expected ? &*expected : nullptr;
+        if (run.mismatch_dump) {
+          scan.expected_words = &expected_words;
+          scan.actual_words = &actual_words;
+        }
       }
       const ScanResult found = image.scan(scan);
       if (!found.iterations_agree) out["iterations_agree"] = false;
@@ -153,6 +162,11 @@ class Runner {
     }
     out["noise"] = ranges_to_json(noise.sorted());
     if (run.dump) first.save(*run.dump, run.initial_document);
+    if (run.mismatch_dump) {
+      expected_words.save_content(*run.mismatch_dump / "expected.bin");
+      actual_words.save_content(*run.mismatch_dump / "actual.bin");
+      write_json_atomic(*run.mismatch_dump / "mismatch.json", {{"schema", "kerncap.mismatch/1"}, {"ranges", actual_words.ranges()}});
+    }
   }
 
   void dispatch(const Launch& launch, Dispatcher& dispatcher, bool timed, Json& out) {

@@ -164,6 +164,24 @@ def test_wrong_variants_mismatch(bench: Bench, added: HandmadeCapture, variant: 
     }
 
 
+def test_mismatch_dump_holds_every_mismatch(bench: Bench, added: HandmadeCapture) -> None:
+    dump = bench.folder()
+    runs = [run(hsaco=str(bench.hsaco("-DVARIANT=2")), mismatch_dump=str(dump)), run(mismatch_dump=str(dump / "none"))]
+    replayed = bench.replay(added.request(runs))
+    assert replayed.exit_code == 0, replayed.stderr
+    ranges = json.loads((dump / "mismatch.json").read_text())["ranges"]
+    expected, actual = (dump / "expected.bin").read_bytes(), (dump / "actual.bin").read_bytes()
+    after = bytearray(added.regions[2].post)
+    assert sum(length for _, _, length, _ in ranges) == len(expected) == len(actual)
+    for region, offset, length, at in ranges:
+        assert (region, offset % 8) == (2, 0)
+        assert after[offset : offset + length] == expected[at : at + length]
+        after[offset : offset + length] = actual[at : at + length]
+    assert bytes(after) == (floats(N, 1) + np.float32(1.5) * floats(N, 2)).tobytes()
+    assert json.loads((dump / "none" / "mismatch.json").read_text())["ranges"] == []
+    assert replayed.result["runs"][1]["mismatch_bytes"] == 0
+
+
 def test_recompiled_variant_is_bit_exact(bench: Bench, added: HandmadeCapture) -> None:
     replayed = bench.replay(added.request([run(hsaco=str(bench.hsaco("-DVARIANT=0", "-O1")))]))
     assert (replayed.exit_code, replayed["mismatch_bytes"]) == (0, 0), replayed.stderr
@@ -255,6 +273,7 @@ def test_module_variables_are_restored_unless_withheld(bench: Bench) -> None:
     replayed = bench.replay(capture.request([run(), variant]))
     assert replayed.exit_code == 0, replayed.stderr
     assert [r["mismatch_bytes"] for r in replayed.result["runs"]] == [0, 0]
+    assert [[region for region, va in r["variables"] if va > 0] for r in replayed.result["runs"]] == [[0], [0]]
     withheld = bench.replay(capture.request([run()], withhold_variables=True))
     assert withheld.exit_code == 0
     assert withheld["mismatch_bytes"] > 0
