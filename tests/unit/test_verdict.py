@@ -12,8 +12,9 @@ import pytest
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture, WriteSet
+from kerncap.bundle.documents import validate
 from kerncap.errors import KerncapError, ReplayError
-from kerncap.results import ReplayResult, Verdict, parse_replay_result
+from kerncap.results import ReplayResult, Verdict, parse_replay_result, parse_verdict
 from kerncap.verdict import types
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.compare import compare_dump, elements_agree
@@ -145,7 +146,12 @@ WRONG = {"mismatch_bytes": 1, "mismatches": [MISMATCH]}
 
 
 def judge(plan: Plan, capture: Capture, *runs: dict[str, Any]) -> Verdict:
-    return classify(plan, result(*runs), capture, SUBJECT)
+    """Every verdict of these tests obeys the schema and survives the way through JSON."""
+    verdict = classify(plan, result(*runs), capture, SUBJECT)
+    document = json.loads(json.dumps(verdict.to_json()))
+    validate(document, "verdict", what="verdict")
+    assert parse_verdict(document) == verdict
+    return verdict
 
 
 def test_faithful_and_differs(bundle: Bundle, tmp_path: Path) -> None:
@@ -192,6 +198,7 @@ def test_a_captured_fault_is_judged_by_the_fault(bundle: Bundle, tmp_path: Path)
         else:
             run = run_json(bytes_compared=0, fault={"va": fault, "kind": "memory"})
             found = classify(plan, result(run, status="fault", error=error), capture, SUBJECT)
+        validate(found.to_json(), "verdict", what="verdict")
         return found.verdict, found.passed
 
     assert verdict(None, 0x5F00) == ("faithful", True)
