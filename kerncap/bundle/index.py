@@ -13,13 +13,13 @@ from typing import Any
 
 from kerncap.bundle import limits
 from kerncap.bundle.documents import check_schema_version, parse_json
+from kerncap.bundle.manifest import is_digest
 from kerncap.errors import BundleError
 
 KINDS = frozenset({"pool", "vmem", "lock", "svm", "variable"})
 SEGMENTS = frozenset({"device", "host", "kernarg"})
 
 _HEX64 = re.compile(r"[0-9a-f]{64}").fullmatch
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Reader:
         place = f"blobs/{number}"
         self._object(node, place)
         digest = node.get("digest")
-        if not isinstance(digest, str) or not _DIGEST(digest):
+        if not isinstance(digest, str) or not is_digest(digest):
             raise self._bad(place, "digest is not sha256: and 64 hex digits")
         return BlobRef(digest, self._int(node, "size", 1, limits.MAX_BLOB_BYTES, place))
 

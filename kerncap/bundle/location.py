@@ -11,7 +11,6 @@ from pathlib import Path
 
 from kerncap.errors import UsageError
 
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}").fullmatch
 _REGISTRY = re.compile(r"(?:localhost|[^/\s@]*[.:][^/\s@]*)/[^\s]+").fullmatch
 TAR_SUFFIX = ".tar"
 
@@ -58,6 +57,11 @@ class RegistryLocation:
 
 
 Location = LayoutLocation | TarLocation | ReproducerLocation | RegistryLocation
+
+
+def is_tag(text: str) -> bool:
+    """Source: OCI distribution specification 1.1, grammar of a tag."""
+    return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", text) is not None
 
 
 def parse_source(text: str) -> Location:
@@ -116,7 +120,7 @@ def refuse_existing(path: Path) -> None:
 def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
     whole = Path(text)
     head, colon, tail = text.rpartition(":")
-    if colon and head and _TAG(tail) and not whole.exists():
+    if colon and head and is_tag(tail) and not whole.exists():
         location = LayoutLocation(Path(head), tail)
     elif text:
         location = LayoutLocation(whole)

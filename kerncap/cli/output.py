@@ -10,17 +10,12 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from kerncap.bundle.sink import ProgressCall, no_progress
 from kerncap.errors import KerncapError, UsageError
 
 _MAX_LINE = 4000
-
-
-class Progress(Protocol):
-    """What moves bytes calls this; both numbers are bytes. `total` may grow."""
-
-    def __call__(self, done: int, total: int) -> None: ...
 
 
 def escape(text: object, *, newlines: bool = False) -> str:
@@ -122,10 +117,10 @@ def confirm(question: str, *, yes: bool, what: str) -> None:
 
 
 @contextmanager
-def progress_bar(label: str, *, quiet: bool = False) -> Iterator[Progress]:
+def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCall]:
     """A byte progress bar on stderr, only when stderr is a terminal; the yielded function is safe in threads."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield no_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn

@@ -9,12 +9,12 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
+from kerncap.bundle.location import is_tag
 from kerncap.bundle.manifest import is_digest
 from kerncap.errors import UsageError
 
 # Source: OCI distribution specification 1.1, "Pulling manifests": grammar of <name> and <reference>.
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*").fullmatch
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}").fullmatch
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?").fullmatch
 
 _DOCKER_HUB = ("docker.io", "index.docker.io")
@@ -63,7 +63,7 @@ def parse_reference(text: str) -> Reference:
     host, slash, rest = head.partition("/")
     repository, colon, tag = rest.partition(":")
     good = slash and _HOST(host) and _REPOSITORY(repository) and len(repository) <= 255
-    if not good or (colon and not _TAG(tag)) or (at and not is_digest(digest)):
+    if not good or (colon and not is_tag(tag)) or (at and not is_digest(digest)):
         raise UsageError(
             f"{text[:200]}: not a registry reference",
             code="usage.bad-reference",
