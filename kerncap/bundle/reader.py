@@ -30,14 +30,12 @@ from kerncap.bundle.location import (
 from kerncap.bundle.manifest import CHUNKS, HSACO, Descriptor, Manifest, parse_manifest
 from kerncap.bundle.store import (
     BlobLocation,
+    CaptureStore,
     LayoutStore,
     Store,
     TarStore,
-    blob_name,
     digest_mismatch,
-    find_file,
     hash_location,
-    missing_blob,
 )
 from kerncap.errors import BundleError, UsageError
 
@@ -64,8 +62,7 @@ class Bundle:
     index_json: Mapping[str, Any]
     manifest: Manifest | None
     config: Config | None
-    store: Store | None
-    _capture_folder: Path | None
+    store: Store
 
     @property
     def sealed(self) -> bool:
@@ -95,22 +92,12 @@ class Bundle:
 
     def locate(self, blob: Descriptor) -> BlobLocation:
         """Raises: BundleError `bundle.missing-blob`, `bundle.truncated`."""
-        if self.store is not None:
-            return self.store.locate(blob)
-        assert self._capture_folder is not None
-        found = find_file(self._capture_folder, blob_name(blob.digest), self.name)
-        if found is None:
-            raise missing_blob(self.name, blob)
-        if found.size != blob.size:
-            raise BundleError(
-                f"{self.name}: blob {blob.digest} has {found.size} bytes, expected {blob.size}", code="bundle.truncated"
-            )
-        return found
+        return self.store.locate(blob)
 
     def source_files(self) -> tuple[SourceFile, ...]:
         """What the bundle carries of src/, vfs.yaml and compile.json; empty without source."""
-        if self._capture_folder is not None:
-            return source_digests(self._capture_folder.parent)
+        if isinstance(self.store, CaptureStore):
+            return source_digests(self.store.reproducer)
         return self.extract_source(None)
 
     def extract_source(self, into: Path | None) -> tuple[SourceFile, ...]:
@@ -169,7 +156,7 @@ def open_store(store: Store) -> Bundle:
         raise BundleError(f"{store.name}: index: record holds what it must not", code="bundle.malformed")
     capture_json = {**config.capture, **record}
     capture = capture_from_json(capture_json, what=f"{store.name}: capture")
-    bundle = Bundle(store.name, capture, capture_json, index, index_json, manifest, config, store, None)
+    bundle = Bundle(store.name, capture, capture_json, index, index_json, manifest, config, store)
     _check_sealed(bundle, manifest, config)
     check_fit(bundle)
     return bundle
@@ -189,7 +176,7 @@ def _open_reproducer(path: Path) -> Bundle:
     what = f"{path}: index.json"
     index_bytes = read_regular(folder / "index.json", what=what, limit=limits.MAX_INDEX_JSON_BYTES)
     index, index_json = parse_index(index_bytes, what=what)
-    bundle = Bundle(str(path), capture, capture_json, index, index_json, None, None, None, folder)
+    bundle = Bundle(str(path), capture, capture_json, index, index_json, None, None, CaptureStore(folder, path))
     check_fit(bundle)
     return bundle
 

@@ -140,6 +140,21 @@ class LayoutStore(LocalStore):
         return find_file(self.path, relative, self.name)
 
 
+class CaptureStore(LocalStore):
+    """The capture directory of a reproducer: blobs as in a layout, but no manifest; the source lies in `reproducer`."""
+
+    def __init__(self, path: Path, reproducer: Path) -> None:
+        super().__init__(str(reproducer), None)
+        self.path = path
+        self.reproducer = reproducer
+
+    def find(self, relative: str) -> BlobLocation | None:
+        return find_file(self.path, relative, self.name)
+
+    def manifest_bytes(self) -> bytes:
+        raise UsageError(f"{self.name} is not sealed", code="usage.not-sealed", hint=f"kerncap pack {self.name} -o OUT")
+
+
 class TarStore(LocalStore):
     """One uncompressed tar file with an OCI image layout in it; blobs are read where they lie."""
 
