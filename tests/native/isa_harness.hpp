@@ -33,6 +33,7 @@ class CodeObject {
   // Executable bytes of the text section: address and size.
   std::uint64_t text_va() const { return text_va_; }
   std::size_t text_bytes() const { return text_bytes_; }
+  std::uint64_t text_offset() const { return text_va_ - reinterpret_cast<std::uintptr_t>(base_); }  // as linked
   void map(HostMemory& memory);
 
  private:

@@ -13,10 +13,18 @@ namespace {
 class Kernels : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   Kernels()
-      : code_(std::string(KERNCAP_ISA_OBJECTS) + "/isa_kernels." + std::get<0>(GetParam()) + "." + std::get<1>(GetParam()) +
+      : code_(folder() + "/isa_kernels." + std::get<0>(GetParam()) + "." + std::get<1>(GetParam()) +
               ".hsaco") {
     launch_.target = *target_from_name(std::get<0>(GetParam()));
   }
+  // KERNCAP_ISA_OBJECTS names objects of another compiler.
+  static std::string folder() {
+    const char* other = std::getenv("KERNCAP_ISA_OBJECTS");
+    return other ? other : KERNCAP_ISA_OBJECTS;
+  }
+  // clang 17 at -O0 reloads registers before it restores EXEC behind a branch, so that lanes which did not take the
+  // branch go on with stale registers: wrong on any device.
+  static bool miscompiled() { return std::get<1>(GetParam()) == "O0" && KERNCAP_LLVM_MAJOR < 19; }
   template <class T>
   void map(std::vector<T>& v) { memory_.add(v.data(), v.size() * sizeof(T)); }
   Outcome launch(const std::string& kernel, const Arguments& arguments, std::vector<std::uint32_t> grid,
@@ -30,7 +38,8 @@ class Kernels : public ::testing::TestWithParam<std::tuple<std::string, std::str
   void completes(const std::string& kernel, const Arguments& arguments, std::vector<std::uint32_t> grid,
                  std::vector<std::uint32_t> workgroup) {
     const Outcome outcome = launch(kernel, arguments, std::move(grid), std::move(workgroup));
-    ASSERT_EQ(outcome.kind, Outcome::Kind::completed) << outcome.text;
+    ASSERT_EQ(outcome.kind, Outcome::Kind::completed)
+        << outcome.text << "; text section at " << std::hex << code_.text_va() << ", section address " << code_.text_offset();
     EXPECT_GT(outcome.instructions, 0u);
   }
   template <class T>
@@ -56,10 +65,10 @@ TEST_P(Kernels, VectorAdd) {
 }
 
 TEST_P(Kernels, PartialWorkgroup) {
-  std::vector<float> a(300, 1.0f), b(300, 2.0f), c(300, 0.0f);
-  map(a), map(b), map(c);
-  completes("vector_add", Arguments().add(a.data()).add(b.data()).add(c.data()).add(300), {300}, {128});
-  for (float v : c) ASSERT_EQ(v, 3.0f);
+  std::vector<std::uint32_t> out(400, 0);
+  map(out);
+  completes("partial_groups", Arguments().add(out.data()), {300}, {128});
+  for (std::uint32_t i = 0; i < 400; ++i) ASSERT_EQ(out[i], i < 300 ? i + 1 : 0) << i;
 }
 
 TEST_P(Kernels, VectorScale) {
@@ -71,6 +80,7 @@ TEST_P(Kernels, VectorScale) {
 }
 
 TEST_P(Kernels, BiasRelu) {
+  if (miscompiled()) GTEST_SKIP();
   std::vector<float> x = random<float>(37 * 53, -100, 100), bias = random<float>(53, -20, 20), before = x;
   map(x), map(bias);
   completes("bias_relu", Arguments().add(x.data()).add(bias.data()).add(37).add(53), {64, 40}, {16, 8});
@@ -181,6 +191,7 @@ TEST_P(Kernels, WideCopy) {
 }
 
 TEST_P(Kernels, Atomics) {
+  if (miscompiled()) GTEST_SKIP();
   std::vector<std::uint32_t> u(4, 0), cas(1, 5);
   std::vector<int> s(1, 1000);
   std::vector<std::uint64_t> w(1, 0);
@@ -200,6 +211,7 @@ TEST_P(Kernels, Atomics) {
 }
 
 TEST_P(Kernels, Shuffles) {
+  if (miscompiled()) GTEST_SKIP();
   std::vector<int> in = random<int>(64, 0, 9), out(64, 0);
   std::vector<std::uint64_t> ballots(64, 0);
   map(in), map(out), map(ballots);
@@ -251,7 +263,7 @@ TEST_P(Kernels, Integers) {
 TEST_P(Kernels, ThreeDimensions) {
   std::vector<int> out(10 * 6 * 4, -1);
   map(out);
-  completes("three_dimensions", Arguments().add(out.data()).add(10).add(6), {10, 6, 4}, {4, 4, 2});
+  completes("three_dimensions", Arguments().add(out.data()).add(10).add(6), {12, 8, 4}, {4, 4, 2});
   for (int z = 0; z < 4; ++z)
     for (int y = 0; y < 6; ++y)
       for (int x = 0; x < 10; ++x) ASSERT_EQ(out[static_cast<std::size_t>((z * 6 + y) * 10 + x)], x + 100 * y + 10000 * z);
@@ -259,7 +271,7 @@ TEST_P(Kernels, ThreeDimensions) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels,
                          ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::Values("O0", "O2", "O3")),
-                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+                         [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 
 }  // namespace
 }  // namespace kerncap::vgpu::isa::test

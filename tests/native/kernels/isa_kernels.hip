@@ -139,6 +139,8 @@ extern "C" __global__ void integers(const long long* a, const long long* b, long
   out[i] = r;
 }
 
+extern "C" __global__ void partial_groups(unsigned* out) { out[blockIdx.x * 128 + threadIdx.x] = blockIdx.x * 128 + threadIdx.x + 1; }
+
 extern "C" __global__ void three_dimensions(int* out, int nx, int ny) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y,
             z = blockIdx.z * blockDim.z + threadIdx.z;

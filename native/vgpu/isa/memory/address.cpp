@@ -1,6 +1,7 @@
 #include "vgpu/isa/memory/address.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace kerncap::vgpu::isa {
@@ -76,7 +77,10 @@ bool AddressCache::write(std::uint64_t va, const void* from, std::uint64_t bytes
 void page_fault(Wave& wave, std::uint64_t va, bool write) {
   wave.fault_va = va;
   wave.fault_write = write;
-  wave.stop(Outcome::Kind::page_fault, write ? "store to an address that is not mapped" : "load from an address that is not mapped");
+  char text[96];
+  std::snprintf(text, sizeof text, "%s address 0x%llx, which is not mapped%s", write ? "store to" : "load from",
+                static_cast<unsigned long long>(va), write ? " for writing" : "");
+  wave.stop(Outcome::Kind::page_fault, text);
 }
 
 }  // namespace kerncap::vgpu::isa

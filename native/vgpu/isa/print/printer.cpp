@@ -43,6 +43,7 @@ void vector_operands(Text& t, const Inst& i) {
   const bool madmk = std::string_view(i.row->name).find("mk_") != std::string_view::npos;
   for (unsigned k = 0; k < sources; ++k) {
     if (k == 1 && (i.row->flags & kLiteralK) && madmk) t.hex(i.literal);
+    if (k == 2 && i.format == Format::vopd) break;  // v_dual_cndmask_b32 does not name VCC
     if (i.src[k].kind != OperandKind::none) t.source(i, k);
   }
   if ((i.row->flags & kLiteralK) && !madmk) t.hex(i.literal);

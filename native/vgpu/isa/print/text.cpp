@@ -40,6 +40,9 @@ std::string Text::scalar_name(unsigned index, unsigned count) const {
 }
 
 std::string Text::constant(const Operand& o) const {
+  // A literal that could have been an inline constant is printed as one.
+  if (o.encoded == 255 && o.type != Type::f64 && static_cast<std::int32_t>(o.constant) >= -16 && static_cast<std::int32_t>(o.constant) <= 64)
+    return std::to_string(static_cast<std::int32_t>(o.constant));
   if (o.encoded == 255) return hex_text(o.type == Type::f64 ? o.constant >> 32 : o.constant & 0xffffffff);
   if (o.encoded <= 192) return std::to_string(static_cast<int>(o.encoded) - 128);
   if (o.encoded <= 208) return std::to_string(192 - static_cast<int>(o.encoded));

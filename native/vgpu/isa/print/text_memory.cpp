@@ -61,7 +61,11 @@ void Text::memory(const Inst& i) {
     return;
   }
   const bool buffer = i.format == Format::mubuf;
-  if (buffer && i.src[2].kind == OperandKind::none) return cache_policy(i);
+  if (buffer && i.src[2].kind == OperandKind::none) {
+    // gfx90a's cache operations have the bits, and its assembler does not print them.
+    if (target_ != Target::gfx90a) cache_policy(i);
+    return;
+  }
   if (i.dst.kind != OperandKind::none && !(buffer && i.row->src1 != Type::none)) operand(i.dst);
   if (buffer && i.row->src1 != Type::none) operand(i.src[1]);
   if (i.src[0].kind != OperandKind::none) operand(i.src[0]);
