@@ -387,7 +387,7 @@ def test_damaged_blobs(bench: Bench, damage: str) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda r: r.update(schema="kerncap.replay-request/2"), "usage.bad-request"),
+        (lambda r: r.update(schema="kerncap.replay-request/2"), "usage.unsupported-version"),
         (lambda r: r.update(runs=[]), "usage.bad-request"),
         (lambda r: r["runs"][0].update(initial={"kind": "poisoned", "ranges": [[0, 0, 1 << 40]]}), "usage.bad-request"),
         (
