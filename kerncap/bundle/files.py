@@ -23,7 +23,7 @@ from kerncap.bundle.location import refuse_existing
 from kerncap.errors import BundleError, HostError, TransportError, UsageError
 
 _LOG = logging.getLogger(__name__)
-COPY_BYTES = 1 << 20
+COPY_BYTES = 256 << 10
 
 
 @contextmanager
