@@ -93,7 +93,7 @@ def test_what_the_code_writes_is_valid() -> None:
         ("replay-result", _result(status="fine")),
         ("replay-result", _result(error={"code": "No Dots", "message": "m"})),
         ("verdict", _verdict(verdict="perfect")),
-        ("verdict", _verdict(verdict="equivalent", bytes_compared=0)),
+        ("verdict", _verdict(verdict="within-tolerance", bytes_compared=0)),
         ("verdict", _verdict(judged=[])),
         ("verdict", _verdict(mismatches=[_MISMATCH] * 17)),
         ("error", {"schema": "kerncap.error/1", "code": "x"}),
