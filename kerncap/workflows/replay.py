@@ -10,14 +10,15 @@ import hashlib
 import json
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.errors import HostError, KerncapError, ReplayError, UsageError
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
 from kerncap.results import ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, Tolerance, make_plan
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 # kerncap-replay bounds each wait by its own limit; this only catches one that hangs all the same.
 _GRACE_S = 60.0
 _LOADER_FAILED = 127
+_VGPU_LINE = re.compile(r"^kerncap-vgpu: (vgpu\.[a-z-]+): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,20 @@ def run_replay(
     if not answer.is_file():
         raise _no_answer(done, whole, path)
     try:
-        return parse_replay_result(json.loads(answer.read_text("utf-8")))
+        result = parse_replay_result(json.loads(answer.read_text("utf-8")))
     except ValueError as error:
         raise ReplayError(f"kerncap-replay wrote no JSON: {error}", code="replay.bad-result") from error
+    if result.error is None:
+        return result
+    return replace(result, error=_stopped_by(done.error_text) or result.error)
+
+
+def _stopped_by(said: str) -> KerncapError | None:
+    """Why the virtual GPU stopped the queue: kerncap-replay sees only the runtime's queue error. Faults it reports itself."""
+    for code, text in _VGPU_LINE.findall(said):
+        if code != "vgpu.page-fault":
+            return error_from_code(code, text, "report the instruction, or replay on a real GPU: --device gpu")
+    return None
 
 
 def _forward(piece: bytes) -> None:
