@@ -127,7 +127,7 @@ def run_replay(
 
 
 def _stopped_by(said: str) -> KerncapError | None:
-    """Why the virtual GPU stopped the queue: kerncap-replay sees only the runtime's queue error. Faults it reports itself."""
+    """Why the virtual GPU stopped the queue: kerncap-replay sees a queue error only. Faults it reports itself."""
     for code, text in _VGPU_LINE.findall(said):
         if code != "vgpu.page-fault":
             return error_from_code(code, text, "report the instruction, or replay on a real GPU: --device gpu")
