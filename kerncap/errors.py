@@ -6,6 +6,7 @@ In: nothing. Out: exceptions that every other module raises; `kerncap.cli.main` 
 
 from __future__ import annotations
 
+import shlex
 from typing import ClassVar
 
 EXIT_OK = 0
@@ -75,6 +76,11 @@ class CompileError(KerncapError):
     """The source does not compile, or there is no compiler."""
 
     exit_code = 8
+
+
+def typed(*words: object) -> str:
+    """A hint: a command that can be typed as it stands, whatever characters a path in it has."""
+    return shlex.join(str(word) for word in words)
 
 
 _CLASS_OF_PREFIX: dict[str, type[KerncapError]] = {

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kerncap.bundle.location import refuse_existing
-from kerncap.errors import BundleError, HostError, TransportError, UsageError
+from kerncap.errors import BundleError, HostError, TransportError, UsageError, typed
 
 _LOG = logging.getLogger(__name__)
 COPY_BYTES = 256 << 10
@@ -38,11 +38,11 @@ def host_errors(path: Path) -> Iterator[None]:
 def host_error(error: OSError, path: Path) -> HostError:
     folder = path if path.is_dir() else path.parent
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return HostError(f"{path}: {os.strerror(error.errno)}", code="host.disk-full", hint=f"df -h {folder}")
+        return HostError(f"{path}: {os.strerror(error.errno)}", code="host.disk-full", hint=typed("df", "-h", folder))
     text = f"{error.filename or path}: {error.strerror or error}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return HostError(text, code="host.permission", hint=f"ls -ld {folder}")
-    return HostError(text, code="host.io", hint=f"ls -ld {folder}")
+        return HostError(text, code="host.permission", hint=typed("ls", "-ld", folder))
+    return HostError(text, code="host.io", hint=typed("ls", "-ld", folder))
 
 
 def open_regular(path: Path, *, what: str) -> IO[bytes]:
@@ -187,7 +187,7 @@ def _lock_directory(folder: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(fd)
-        hint = f"fuser -v {folder}"
+        hint = typed("fuser", "-v", folder)
         raise UsageError(f"another process is writing {folder}", code="usage.output-busy", hint=hint) from None
     except BaseException:
         os.close(fd)

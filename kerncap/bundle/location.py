@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 _REGISTRY = re.compile(r"(?:localhost|[^/\s@]*[.:][^/\s@]*)/[^\s]+").fullmatch
 TAR_SUFFIX = ".tar"
@@ -114,7 +114,9 @@ def parse_target(text: str) -> LayoutLocation | TarLocation | RegistryLocation:
 
 def refuse_existing(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise UsageError(f"{path} exists and is not overwritten", code="usage.output-exists", hint=f"ls -ld {path}")
+        raise UsageError(
+            f"{path} exists and is not overwritten", code="usage.output-exists", hint=typed("ls", "-ld", path)
+        )
 
 
 def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
@@ -128,6 +130,8 @@ def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
         raise UsageError("oci: needs a directory", code="usage.output-form", hint="oci:DIR[:tag]")
     if must_exist and not location.path.is_dir():
         raise UsageError(
-            f"{location.path}: no such directory", code="usage.no-such-bundle", hint=f"ls -ld {location.path}"
+            f"{location.path}: no such directory",
+            code="usage.no-such-bundle",
+            hint=typed("ls", "-ld", location.path),
         )
     return location

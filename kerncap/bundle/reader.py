@@ -37,7 +37,7 @@ from kerncap.bundle.store import (
     digest_mismatch,
     hash_location,
 )
-from kerncap.errors import BundleError, UsageError
+from kerncap.errors import BundleError, UsageError, typed
 
 RECORD_MEMBERS = ("command", "environment", "noise", "unreadable", "write_set")
 """Members of capture.json that have no bound of their own: sealed in the index layer and not in the config."""
@@ -135,7 +135,9 @@ def open_bundle(source: str | Path | Location) -> Bundle:
     location = source if isinstance(source, Location) else parse_source(os.fspath(source))
     if isinstance(location, RegistryLocation):
         raise UsageError(
-            f"{location} is in a registry", code="usage.not-local", hint=f"kerncap pull {location} -o bundle.kcap.tar"
+            f"{location} is in a registry",
+            code="usage.not-local",
+            hint=typed("kerncap", "pull", location, "-o", "bundle.kcap.tar"),
         )
     if isinstance(location, ReproducerLocation):
         return _open_reproducer(location.path)
@@ -168,7 +170,7 @@ def _open_reproducer(path: Path) -> Bundle:
         raise UsageError(
             f"{path} is neither a reproducer, a capture directory nor an OCI image layout",
             code="usage.no-such-bundle",
-            hint=f"ls {path}",
+            hint=typed("ls", path),
         )
     what = f"{path}: capture.json"
     capture_bytes = read_regular(folder / "capture.json", what=what, limit=limits.MAX_CAPTURE_JSON_BYTES)

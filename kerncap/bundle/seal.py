@@ -30,7 +30,7 @@ from kerncap.bundle.manifest import (
 )
 from kerncap.bundle.reader import RECORD_MEMBERS, Bundle, open_bundle
 from kerncap.bundle.sink import ProgressCall, Sink, copy_blobs, copy_checked, new_bundle, no_progress
-from kerncap.errors import BundleError, UsageError
+from kerncap.errors import BundleError, UsageError, typed
 
 _SPOOL_BYTES = 16 << 20
 _MAX_KERNEL_ANNOTATION = 512
@@ -109,7 +109,9 @@ def seal(
     bundle = open_bundle(reproducer)
     if bundle.sealed:
         raise UsageError(
-            f"{reproducer} is sealed already", code="usage.already-sealed", hint=f"kerncap push {reproducer}"
+            f"{reproducer} is sealed already",
+            code="usage.already-sealed",
+            hint=typed("kerncap", "push", reproducer),
         )
     locations = bundle.blob_locations()
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as code_file:

@@ -17,7 +17,7 @@ from kerncap.bundle.documents import parse_json
 from kerncap.bundle.files import COPY_BYTES, host_errors, open_regular, read_exactly
 from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
-from kerncap.errors import BundleError, UsageError
+from kerncap.errors import BundleError, UsageError, typed
 
 LAYOUT_FILE = "oci-layout"
 LAYOUT_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
@@ -152,7 +152,11 @@ class CaptureStore(LocalStore):
         return find_file(self.path, relative, self.name)
 
     def manifest_bytes(self) -> bytes:
-        raise UsageError(f"{self.name} is not sealed", code="usage.not-sealed", hint=f"kerncap pack {self.name} -o OUT")
+        raise UsageError(
+            f"{self.name} is not sealed",
+            code="usage.not-sealed",
+            hint=typed("kerncap", "pack", self.name, "-o", "OUT"),
+        )
 
 
 class TarStore(LocalStore):

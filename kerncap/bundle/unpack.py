@@ -14,7 +14,7 @@ from kerncap.bundle.manifest import Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.sink import LayoutSink, ProgressCall, copy_blobs, no_progress
 from kerncap.bundle.verify import check_content
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 
 def unpack(
@@ -29,7 +29,11 @@ def unpack(
     Raises: UsageError `usage.output-exists`; BundleError; HostError `host.disk-full`.
     """
     if bundle.manifest is None:
-        raise UsageError(f"{bundle.name} is a reproducer already", code="usage.not-sealed", hint=f"ls {bundle.name}")
+        raise UsageError(
+            f"{bundle.name} is a reproducer already",
+            code="usage.not-sealed",
+            hint=typed("ls", bundle.name),
+        )
     locations = bundle.blob_locations()
     blobs: list[Descriptor] = list(bundle.data_blobs)
     with new_directory(folder) as partial:

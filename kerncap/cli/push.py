@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -37,7 +38,7 @@ def push(
         reference = parse_reference(location.reference)
         if not reference.loopback:
             note(describe_secrets(opened))
-            confirm(f"Send this to {reference}?", yes=yes, what=f"kerncap push {bundle} {target}")
+            confirm(f"Send this to {reference}?", yes=yes, what=shlex.join(["kerncap", "push", bundle, target]))
         with progress_bar("push") as progress:
             done = push_to(opened, reference, plain_http=plain_http, progress=progress)
         named = f"{reference.name}@{done.digest}"

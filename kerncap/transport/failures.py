@@ -7,6 +7,7 @@ Called by registry and streams.
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -65,8 +66,9 @@ def network_error(url: str, error: Exception) -> TransportError:
 
 
 def _root(url: str) -> str:
+    """For a hint; a redirect may have named the host, so it is quoted."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}/v2/"
+    return shlex.quote(f"{parts.scheme}://{parts.netloc}/v2/")
 
 
 def retry_after(response: requests.Response) -> float | None:

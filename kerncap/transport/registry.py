@@ -26,7 +26,7 @@ from kerncap.bundle.limits import MAX_MANIFEST_BYTES
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
 from kerncap.bundle.sink import Slot
 from kerncap.bundle.store import BlobLocation, digest_mismatch, hash_location
-from kerncap.errors import BundleError, KerncapError, TransportError
+from kerncap.errors import BundleError, KerncapError, TransportError, typed
 from kerncap.transport.auth import Authorizer
 from kerncap.transport.failures import (
     RETRY_STATUS,
@@ -323,7 +323,9 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
             return response
         except requests.exceptions.SSLError as error:
             raise TransportError(
-                f"{url}: TLS: {error}", code="transport.tls", hint=f"openssl s_client -connect {urlsplit(url).netloc}"
+                f"{url}: TLS: {error}",
+                code="transport.tls",
+                hint=typed("openssl", "s_client", "-connect", urlsplit(url).netloc),
             ) from None
         except requests.exceptions.ConnectionError as error:
             raise Failed(network_error(url, error), connecting=is_connecting(error)) from None

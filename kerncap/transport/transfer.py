@@ -16,7 +16,7 @@ from kerncap.bundle.manifest import Descriptor, Manifest
 from kerncap.bundle.reader import Bundle, open_bundle, open_store
 from kerncap.bundle.sink import ProgressCall, Sink, copy_blobs, new_bundle, no_progress
 from kerncap.bundle.store import BlobLocation
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
 from kerncap.transport.reference import Reference, parse_reference
 from kerncap.transport.registry import KerncapRegistry
@@ -55,7 +55,7 @@ class RegistryStore:
         raise UsageError(
             f"{self.name} is in a registry: its data is not on this machine",
             code="usage.not-local",
-            hint=f"kerncap pull {self.name} -o bundle.kcap.tar",
+            hint=typed("kerncap", "pull", self.name, "-o", "bundle.kcap.tar"),
         )
 
 
@@ -179,6 +179,6 @@ def _sealed(bundle: Bundle) -> Manifest:
         raise UsageError(
             f"{bundle.name} is a reproducer, not sealed",
             code="usage.not-sealed",
-            hint=f"kerncap pack {bundle.name} -o OUT",
+            hint=typed("kerncap", "pack", bundle.name, "-o", "OUT"),
         )
     return bundle.manifest

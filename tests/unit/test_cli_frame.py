@@ -13,7 +13,7 @@ import typer
 
 from kerncap.cli import main as cli
 from kerncap.cli import output
-from kerncap.errors import BundleError, KerncapError, ReplayError, error_from_code
+from kerncap.errors import BundleError, KerncapError, ReplayError, error_from_code, typed
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,3 +85,7 @@ def test_completion_lists_the_commands() -> None:
     }
     done = subprocess.run([sys.executable, "-m", "kerncap"], env=env, capture_output=True, text=True, check=False)
     assert set(done.stdout.split()) >= set(cli.COMMANDS)
+
+
+def test_hints_can_be_typed_whatever_a_path_is() -> None:
+    assert typed("ls", "-ld", Path("/a b/$(reboot)")) == "ls -ld '/a b/$(reboot)'"
