@@ -11,9 +11,10 @@
 namespace kerncap::replay {
 namespace {
 
-constexpr unsigned kWorkers = 2;
-constexpr std::size_t kSlots = 4;
-// Buffers of all slots together stay under about 200 MiB, whatever chunk size a bundle has.
+// More workers than decoding needs: most of the time a worker waits for its copy.
+constexpr unsigned kWorkers = 4;
+constexpr std::size_t kSlots = 6;
+// Three buffers a slot: together at most 192 MiB, whatever chunk size a bundle has.
 constexpr std::size_t kLargeChunkBytes = 8u << 20;
 // Changed bytes are kept as runs; runs this close to each other are one.
 constexpr std::uint64_t kRecordGap = 64;
@@ -196,6 +197,8 @@ void MemoryImage::compare(const Task& task, const ScanRequest& request, std::spa
       slot.mismatches.push_back({task.region, task.pre->at + word, {e.begin(), e.end()}, {a.begin(), a.end()}});
     }
   };
+  const bool expected_is_initial = expected.data() == slot.initial.data();
+  if (expected_is_initial && slot.changed_bytes == 0) return;
   slot.mismatch_bytes = find_differences(actual, expected, 0, note);
 }
 
