@@ -49,7 +49,7 @@ void compare(Wave& w, const Inst& in) {
     const Source a = fetch<A, Traits>(w, in, 0, store[0]);
     const Source b = fetch<B, Traits>(w, in, 1, store[1]);
     alignas(64) uint8_t truth[kLanes];
-    each_lane(w, [&](unsigned l) { truth[l] = f(A::get(a, l), B::get(b, l)) ? 1 : 0; });
+    each_lane(w, [&](std::size_t l) { truth[l] = f(A::get(a, l), B::get(b, l)) ? 1 : 0; });
     result = pack_bits(truth, w.size) & mask;
   }
   // gfx11's v_cmpx writes EXEC alone.

@@ -91,7 +91,7 @@ void scale_op(Wave& w, const Inst& in) {
   const Source c = fetch<Tag, kBits>(w, in, 2, store[2]);
   const Dest dest{store[3].lo.lane, store[3].hi.lane};
   uint8_t truth[kLanes] = {};
-  for (unsigned l = 0; l < w.size; ++l) {
+  for (std::size_t l = 0; l < w.size; ++l) {
     const auto r = div_scale(Tag::get(a, l), Tag::get(b, l), Tag::get(c, l));
     Tag::put(dest, l, r.value);
     truth[l] = r.vcc;
@@ -115,7 +115,7 @@ void fmas_op(Wave& w, const Inst& in) {
   Target_<Tag, 0> out(w, in, mask);
   {
     const RoundingScope rounding(rounding_of<Tag>(w));
-    for (unsigned l = 0; l < w.size; ++l)
+    for (std::size_t l = 0; l < w.size; ++l)
       Tag::put(out.dest, l, fmas(Tag::get(a, l), Tag::get(b, l), Tag::get(c, l), vcc >> l & 1));
   }
   out.finish(w, in, mask);

@@ -9,9 +9,9 @@ struct F16D {
   using Value = double;
   static constexpr Type type = Type::f16;
   static constexpr bool wide = false, half = true, fp = true;
-  static double get(const Source& s, unsigned l) { return static_cast<double>(half_to_float(s.lo[l])); }
-  static void put(const Dest& d, unsigned l, double v) {
-    d.lo[l] = std::bit_cast<uint16_t>(static_cast<_Float16>(v));
+  static double get(const Source& s, std::size_t l) { return static_cast<double>(half_to_float(s.lo[l])); }
+  static void put(const Dest& d, std::size_t l, double v) {
+    d.lo[l] = double_to_half(v);
   }
 };
 

@@ -8,17 +8,17 @@ constexpr auto sub = [](float a, float b) { return settle(a - b, a, b); };
 constexpr auto subrev = [](float a, float b) { return settle(b - a, a, b); };
 constexpr auto mul = [](float a, float b) { return settle(a * b, a, b); };
 // DX9 rule: zero times anything is zero.
-constexpr auto mul_legacy = [](float a, float b) { return a == 0.0f || b == 0.0f ? 0.0f : settle(a * b, a, b); };
+constexpr auto mul_legacy = [](float a, float b) { return choose((a == 0.0f) | (b == 0.0f), 0.0f, settle(a * b, a, b)); };
 constexpr auto fma = [](float a, float b, float c) { return settle(fused(a, b, c), a, b, c); };
 constexpr auto fma_legacy = [](float a, float b, float c) {
-  return a == 0.0f || b == 0.0f ? c : settle(fused(a, b, c), a, b, c);
+  return choose((a == 0.0f) | (b == 0.0f), c, settle(fused(a, b, c), a, b, c));
 };
 // Two roundings, and denormals always flushed.
 constexpr auto mad = [](float a, float b, float c) {
   const float x = flushed(a), y = flushed(b), z = flushed(c);
   return flushed(settle(flushed(x * y) + z, x, y, z));
 };
-constexpr auto mad_legacy = [](float a, float b, float c) { return a == 0.0f || b == 0.0f ? c : mad(a, b, c); };
+constexpr auto mad_legacy = [](float a, float b, float c) { return choose((a == 0.0f) | (b == 0.0f), c, mad(a, b, c)); };
 
 constexpr auto floor_ = [](float a) { return round_down(a); };
 constexpr auto ceil_ = [](float a) { return round_up(a); };

@@ -175,7 +175,7 @@ void carry(Wave& w, const Inst& in) {
   const uint64_t carry_in = kIn ? read_mask(w, in.src[2]) : 0;
   LaneBuffer result;
   uint8_t truth[kLanes] = {};
-  each_lane(w, [&](unsigned l) {
+  each_lane(w, [&](std::size_t l) {
     const uint32_t x = a.lo[l], y = b.lo[l];
     const uint32_t c = kIn ? static_cast<uint32_t>(carry_in >> l & 1) : 0;
     if constexpr (op == CarryOp::plus) {
@@ -189,7 +189,7 @@ void carry(Wave& w, const Inst& in) {
   });
   const uint64_t carries = pack_bits(truth, w.size) & mask;
   if (in.clamp)
-    for (unsigned l = 0; l < kLanes; ++l)
+    for (std::size_t l = 0; l < kLanes; ++l)
       if (truth[l]) result.lane[l] = op == CarryOp::plus ? ~0u : 0u;
   if (in.sdwa.present) commit(w, in, Type::u32, mask, {result.lane, nullptr}, true);
   else blend(w.vreg(in.dst.index), result.lane, mask);
@@ -213,10 +213,10 @@ void cndmask(Wave& w, const Inst& in) {
   const uint64_t choose = read_mask(w, in.src[2]);
   Target_<T, kBits> out(w, in, mask);
   const Dest dest = out.dest;
-  for (unsigned base = 0; base < w.size; base += 32) {
+  for (std::size_t base = 0; base < w.size; base += 32) {
     const auto bits = static_cast<uint32_t>(choose >> base);
 #pragma GCC ivdep
-    for (unsigned l = 0; l < 32; ++l) {
+    for (std::size_t l = 0; l < 32; ++l) {
       const uint32_t second = 0u - (bits >> l & 1u);
       dest.lo[base + l] = (b.lo[base + l] & second) | (a.lo[base + l] & ~second);
     }
@@ -235,7 +235,7 @@ void mbcnt(Wave& w, const Inst& in) {
   const Source b = fetch<U32, 0>(w, in, 1, store[1]);
   Target_<U32, 0> out(w, in, mask);
   const Dest dest = out.dest;
-  each_lane(w, [&](unsigned l) {
+  each_lane(w, [&](std::size_t l) {
     const uint32_t below = kHigh ? (l < 32 ? 0u : (1u << (l & 31)) - 1u) : (l < 32 ? (1u << (l & 31)) - 1u : ~0u);
     dest.lo[l] = static_cast<uint32_t>(std::popcount(a.lo[l] & below)) + b.lo[l];
   });

@@ -21,7 +21,7 @@ void mad_wide(Wave& w, const Inst& in) {
   const Source c = fetch<U64, 0>(w, in, 2, store[2]);
   const Dest dest{store[3].lo.lane, store[3].hi.lane};
   uint8_t truth[kLanes] = {};
-  each_lane(w, [&](unsigned l) {
+  each_lane(w, [&](std::size_t l) {
     const uint64_t addend = U64::get(c, l);
     if constexpr (std::is_signed_v<T>) {
       const int64_t product = int64_t{static_cast<int32_t>(a.lo[l])} * static_cast<int32_t>(b.lo[l]);

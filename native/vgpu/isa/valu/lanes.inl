@@ -17,16 +17,16 @@ struct Word {
   using Value = V;
   static constexpr Type type = T;
   static constexpr bool wide = false, half = false, fp = is_float(T);
-  static V get(const Source& s, unsigned l) { return std::bit_cast<V>(s.lo[l]); }
-  static void put(const Dest& d, unsigned l, V v) { d.lo[l] = std::bit_cast<uint32_t>(v); }
+  static V get(const Source& s, std::size_t l) { return std::bit_cast<V>(s.lo[l]); }
+  static void put(const Dest& d, std::size_t l, V v) { d.lo[l] = std::bit_cast<uint32_t>(v); }
 };
 template <Type T, class V>
 struct Pair {
   using Value = V;
   static constexpr Type type = T;
   static constexpr bool wide = true, half = false, fp = is_float(T);
-  static V get(const Source& s, unsigned l) { return std::bit_cast<V>(uint64_t{s.hi[l]} << 32 | s.lo[l]); }
-  static void put(const Dest& d, unsigned l, V v) {
+  static V get(const Source& s, std::size_t l) { return std::bit_cast<V>(uint64_t{s.hi[l]} << 32 | s.lo[l]); }
+  static void put(const Dest& d, std::size_t l, V v) {
     const auto bits = std::bit_cast<uint64_t>(v);
     d.lo[l] = static_cast<uint32_t>(bits);
     d.hi[l] = static_cast<uint32_t>(bits >> 32);
@@ -37,11 +37,11 @@ struct Short {
   using Value = V;  // int32_t or uint32_t, extended from the low half
   static constexpr Type type = T;
   static constexpr bool wide = false, half = true, fp = is_float(T);
-  static V get(const Source& s, unsigned l) {
+  static V get(const Source& s, std::size_t l) {
     if constexpr (std::is_signed_v<V>) return static_cast<int16_t>(s.lo[l] & 0xffffu);
     else return s.lo[l] & 0xffffu;
   }
-  static void put(const Dest& d, unsigned l, V v) { d.lo[l] = static_cast<uint32_t>(v) & 0xffffu; }
+  static void put(const Dest& d, std::size_t l, V v) { d.lo[l] = static_cast<uint32_t>(v) & 0xffffu; }
 };
 inline float half_to_float(uint32_t bits) {
   return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
@@ -51,8 +51,8 @@ struct F16 {
   using Value = float;
   static constexpr Type type = Type::f16;
   static constexpr bool wide = false, half = true, fp = true;
-  static float get(const Source& s, unsigned l) { return half_to_float(s.lo[l]); }
-  static void put(const Dest& d, unsigned l, float v) { d.lo[l] = float_to_half(v); }
+  static float get(const Source& s, std::size_t l) { return half_to_float(s.lo[l]); }
+  static void put(const Dest& d, std::size_t l, float v) { d.lo[l] = float_to_half(v); }
 };
 using F32 = Word<Type::f32, float>;
 using U32 = Word<Type::u32, uint32_t>;
@@ -72,7 +72,6 @@ enum Trait : unsigned {
   kDefault = 0,
   kBits = 1,      // float operands are only looked at: denormals stay whatever the mode says
   kRounds = 2,    // the result depends on the wave's rounding mode
-  kFlushes = 4,   // the hardware flushes f32 denormals whatever the mode says
 };
 
 template <class S, unsigned Traits>
@@ -116,15 +115,21 @@ struct Target_ {
 // Runs f over the lanes of the wave in blocks of a constant length. Registers overlap lane by lane only, which ivdep states.
 template <class F>
 inline void each_lane(const Wave& w, F f) {
-  for (unsigned base = 0; base < w.size; base += 32) {
+  for (std::size_t base = 0; base < w.size; base += 32) {
 #pragma GCC ivdep
-    for (unsigned l = 0; l < 32; ++l) f(base + l);
+    for (std::size_t l = 0; l < 32; ++l) f(base + l);
   }
 }
 
 // A handler: D = f(S...).
 template <auto f, unsigned Traits, class D, class... S>
 void lanewise(Wave& w, const Inst& in) {
+  if constexpr ((Traits & kRounds) != 0) {
+    if (rounding_of<D>(w) != 0) [[unlikely]] {
+      const RoundingScope rounding(rounding_of<D>(w));
+      return lanewise<f, Traits & ~unsigned{kRounds}, D, S...>(w, in);
+    }
+  }
   if (!accepted(w, in)) return;
   const uint64_t mask = write_mask(w, in);
   if (mask == 0) return;
@@ -132,11 +137,8 @@ void lanewise(Wave& w, const Inst& in) {
     [[maybe_unused]] Scratch store[sizeof...(S) + 1];
     const Source src[] = {fetch<S, Traits>(w, in, I, store[I])..., Source{}};
     Target_<D, Traits> out(w, in, mask);
-    {
-      const RoundingScope rounding((Traits & kRounds) ? rounding_of<D>(w) : uint8_t{0});
-      const Dest dest = out.dest;
-      each_lane(w, [&](unsigned l) { D::put(dest, l, f(S::get(src[I], l)...)); });
-    }
+    const Dest dest = out.dest;
+    each_lane(w, [&](std::size_t l) { D::put(dest, l, f(S::get(src[I], l)...)); });
     out.finish(w, in, mask);
   }(std::index_sequence_for<S...>{});
 }
@@ -144,6 +146,12 @@ void lanewise(Wave& w, const Inst& in) {
 // The same with the old destination as the last argument (fmac, dot*c).
 template <auto f, unsigned Traits, class D, class... S>
 void accumulate(Wave& w, const Inst& in) {
+  if constexpr ((Traits & kRounds) != 0) {
+    if (rounding_of<D>(w) != 0) [[unlikely]] {
+      const RoundingScope rounding(rounding_of<D>(w));
+      return accumulate<f, Traits & ~unsigned{kRounds}, D, S...>(w, in);
+    }
+  }
   if (!accepted(w, in)) return;
   const uint64_t mask = write_mask(w, in);
   if (mask == 0) return;
@@ -163,11 +171,8 @@ void accumulate(Wave& w, const Inst& in) {
                             return fetch_slow(w, with_dst_source, last, D::type, store[last], (Traits & kBits) != 0);
                           }()};
     Target_<D, Traits> out(w, in, mask);
-    {
-      const RoundingScope rounding((Traits & kRounds) ? rounding_of<D>(w) : uint8_t{0});
-      const Dest dest = out.dest;
-      each_lane(w, [&](unsigned l) { D::put(dest, l, f(S::get(src[I], l)..., D::get(src[sizeof...(S)], l))); });
-    }
+    const Dest dest = out.dest;
+    each_lane(w, [&](std::size_t l) { D::put(dest, l, f(S::get(src[I], l)..., D::get(src[sizeof...(S)], l))); });
     out.finish(w, in, mask);
   }(std::index_sequence_for<S...>{});
 }
@@ -175,7 +180,7 @@ void accumulate(Wave& w, const Inst& in) {
 // 64 truth bytes to a lane mask: one multiplication gathers eight bits.
 inline uint64_t pack_bits(const uint8_t* truth, unsigned lanes) {
   uint64_t bits = 0;
-  for (unsigned l = 0; l < lanes; l += 8) {
+  for (std::size_t l = 0; l < lanes; l += 8) {
     uint64_t eight;
     std::memcpy(&eight, truth + l, 8);
     bits |= (eight * 0x0102040810204080ull >> 56) << l;

@@ -34,7 +34,7 @@ void halves(Wave& w, const Inst& in) {
   const bool flush_in = kFloat && !(w.mode.denorm64_16 & 1), flush_out = kFloat && !(w.mode.denorm64_16 & 2);
   {
     const RoundingScope rounding(kFloat ? w.mode.round64_16 : uint8_t{0});
-    for (unsigned l = 0; l < w.size; ++l) {
+    for (std::size_t l = 0; l < w.size; ++l) {
       uint32_t half[2];
       for (unsigned r = 0; r < 2; ++r) {
         uint32_t v[3] = {};
@@ -90,7 +90,7 @@ constexpr auto mul_f = [](uint32_t a, uint32_t b) {
 };
 constexpr auto fma_f = [](uint32_t a, uint32_t b, uint32_t c) {
   const double x = half_to_float(a), y = half_to_float(b), z = half_to_float(c);
-  return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(settle(x * y + z, x, y, z)))};
+  return double_to_half(settle(x * y + z, x, y, z));
 };
 template <bool kMax>
 constexpr auto extreme_f = [](uint32_t a, uint32_t b) {
@@ -111,6 +111,13 @@ void pair32(Wave& w, const Inst& in) {
   if (!accepted(w, in)) return;
   const uint64_t mask = write_mask(w, in);
   if (mask == 0) return;
+  if (w.mode.round32 != 0) [[unlikely]] {
+    const RoundingScope rounding(w.mode.round32);
+    const uint8_t mode = std::exchange(w.mode.round32, uint8_t{0});
+    pair32<f, kSources>(w, in);
+    w.mode.round32 = mode;
+    return;
+  }
   LaneBuffer result[2];
   const bool plain = w.mode.plain();
   for (unsigned r = 0; r < 2; ++r) {
@@ -122,23 +129,25 @@ void pair32(Wave& w, const Inst& in) {
       src[i] = fetch_raw(w, in.src[i], high ? 1 : 0, store[i]);
       flip[i] = ((r ? in.neg_hi : in.neg) >> i & 1) ? 0x80000000u : 0u;
       if (!(w.mode.denorm32 & 1)) {
-        for (unsigned l = 0; l < w.size; ++l) store[i].lane[l] = bits(flushed(from_bits<float>(src[i][l])));
+        for (std::size_t l = 0; l < w.size; ++l) store[i].lane[l] = bits(flushed(from_bits<float>(src[i][l])));
         src[i] = store[i].lane;
       }
     }
-    const RoundingScope rounding(w.mode.round32);
-    uint32_t* out = result[r].lane;
-    each_lane(w, [&](unsigned l) {
-      const float a = from_bits<float>(src[0][l] ^ flip[0]), b = from_bits<float>(src[1][l] ^ flip[1]);
+    uint32_t* const out = result[r].lane;
+    const uint32_t *const s0 = src[0], *const s1 = src[1], *const s2 = src[2];
+    const uint32_t f0 = flip[0], f1 = flip[1], f2 = flip[2];
+    each_lane(w, [=](std::size_t l) {
+      const float a = from_bits<float>(s0[l] ^ f0), b = from_bits<float>(s1[l] ^ f1);
       if constexpr (kSources == 2) out[l] = bits(f(a, b));
-      else out[l] = bits(f(a, b, from_bits<float>(src[2][l] ^ flip[2])));
+      else out[l] = bits(f(a, b, from_bits<float>(s2[l] ^ f2)));
     });
   }
   for (unsigned r = 0; r < 2; ++r) {
     Inst half = in;
     half.dst.index = static_cast<uint16_t>(in.dst.index + r);
-    if (plain && !in.clamp) blend(w.vreg(half.dst.index), result[r].lane, mask);
-    else commit(w, half, Type::f32, mask, {result[r].lane, nullptr}, false);
+    if (!plain || in.clamp) commit(w, half, Type::f32, mask, {result[r].lane, nullptr}, false);
+    else if (mask == all_lanes(w)) std::copy_n(result[r].lane, w.size, w.vreg(half.dst.index));
+    else blend(w.vreg(half.dst.index), result[r].lane, mask);
   }
 }
 constexpr auto add32 = [](float a, float b) { return settle(a + b, a, b); };
@@ -154,7 +163,7 @@ inline void pk_mov(Wave& w, const Inst& in) {
 }
 
 // Mixed precision: op_sel_hi makes a source a half (op_sel: which), neg_hi is the absolute value.
-inline float mix_source(Wave& w, const Inst& in, unsigned i, const uint32_t* raw, unsigned l) {
+inline float mix_source(Wave& w, const Inst& in, unsigned i, const uint32_t* raw, std::size_t l) {
   const bool is_half_source = in.op_sel_hi >> i & 1;
   float v;
   if (is_half_source) {
@@ -180,7 +189,7 @@ void fma_mix(Wave& w, const Inst& in) {
   const uint32_t* src[3];
   for (unsigned i = 0; i < 3; ++i) src[i] = fetch_raw(w, in.src[i], 0, store[i]);
   const uint32_t* old = w.vreg(in.dst.index);
-  for (unsigned l = 0; l < w.size; ++l) {
+  for (std::size_t l = 0; l < w.size; ++l) {
     const float a = mix_source(w, in, 0, src[0], l), b = mix_source(w, in, 1, src[1], l), c = mix_source(w, in, 2, src[2], l);
     float r;
     {
@@ -224,7 +233,7 @@ void dot_int(Wave& w, const Inst& in) {
   const uint32_t* c = kFromDst ? w.vreg(in.dst.index) : fetch_raw(w, in.src[2], 0, store[2]);
   const bool a_signed = kSign == Sign::yes || (kSign == Sign::by_neg && (in.neg & 1));
   const bool b_signed = kSign == Sign::yes || (kSign == Sign::by_neg && (in.neg & 2));
-  for (unsigned l = 0; l < w.size; ++l) {
+  for (std::size_t l = 0; l < w.size; ++l) {
     int64_t sum = kSign == Sign::no ? int64_t{c[l]} : int64_t{static_cast<int32_t>(c[l])};
     for (unsigned i = 0; i < 32 / kWidth; ++i) sum += element(a[l], i, kWidth, a_signed) * element(b[l], i, kWidth, b_signed);
     if (in.clamp)
@@ -249,7 +258,7 @@ void dot2_acc(Wave& w, const Inst& in) {
   Scratch store[3];
   const Source a = fetch<B32, 0>(w, in, 0, store[0]), b = fetch<B32, 0>(w, in, 1, store[1]);
   const uint32_t* c = w.vreg(in.dst.index);
-  for (unsigned l = 0; l < w.size; ++l) store[2].lo.lane[l] = bits(dot2<kBf16>(a.lo[l], b.lo[l], from_bits<float>(c[l])));
+  for (std::size_t l = 0; l < w.size; ++l) store[2].lo.lane[l] = bits(dot2<kBf16>(a.lo[l], b.lo[l], from_bits<float>(c[l])));
   commit(w, in, Type::f32, mask, {store[2].lo.lane, nullptr}, false);
 }
 template <bool kBf16>
@@ -261,7 +270,7 @@ void dot2_3p(Wave& w, const Inst& in) {
   const uint32_t* src[3];
   for (unsigned i = 0; i < 3; ++i) src[i] = fetch_raw(w, in.src[i], 0, store[i]);
   const HalfPicker pick[2] = {{in, 0}, {in, 1}};
-  for (unsigned l = 0; l < w.size; ++l) {
+  for (std::size_t l = 0; l < w.size; ++l) {
     const uint32_t a = pick[0](src[0][l], 0) | pick[0](src[0][l], 1) << 16;
     const uint32_t b = pick[1](src[1][l], 0) | pick[1](src[1][l], 1) << 16;
     const uint32_t c = src[2][l] ^ ((in.neg & 4) ? 0x80000000u : 0u);
