@@ -164,6 +164,7 @@ class Builder:
             _follow(name, stream)
 
     def _native(self, base: Base) -> dict[str, tuple[bytes, int]]:
+        self._say(f"native code of {base.name}: building what changed")
         self._run("building native code", [self._root / "scripts" / "build-native", base.name], _NATIVE_TIMEOUT_S)
         folder = self._root / "build" / "native" / base.name
         missing = [name for name in NATIVE_FILES if not (folder / name).is_file()]
