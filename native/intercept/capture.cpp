@@ -289,6 +289,7 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
 void Capture::seal(CaptureFacts& facts, const Index& index) {
   facts.reasons = cut_.reasons;
   if (copy_slipped_) facts.reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
+  if (queue_appeared_) facts.reasons.emplace_back("a queue was created during the capture and not held");
   if (tool_.bookkeeping_failed) facts.reasons.emplace_back("an allocation or a queue could not be followed");
   const auto& work_dir = tool_.control.work_dir;
   const auto partial = work_dir / "capture.partial";

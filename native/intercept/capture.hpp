@@ -53,6 +53,8 @@ class Capture {
     const auto phase = phase_.load();
     return phase == Phase::Waiting || phase == Phase::Snapshot || phase == Phase::Running;
   }
+  // A queue that is created meanwhile is not held.
+  void queue_created() noexcept { queue_appeared_ = queue_appeared_ || under_way(); }
   // Packets that are submitted meanwhile: handed on, with a marker in front of the first that waits for the target.
   void pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
 
@@ -104,6 +106,7 @@ class Capture {
   std::atomic<std::uint64_t> fault_va_{0};
   std::atomic<bool> faulted_{false};
   std::atomic<bool> copy_slipped_{false};
+  std::atomic<bool> queue_appeared_{false};
   std::atomic<bool> completed_{false};
   std::mutex mutex_;
   std::condition_variable phase_changed_;

@@ -82,6 +82,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   }
   state.queue = *queue;
   state.alive = true;
+  tool().capture.queue_created();
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
   return HSA_STATUS_SUCCESS;
 }
