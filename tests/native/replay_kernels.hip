@@ -36,6 +36,9 @@ extern "C" __global__ void spin(volatile int* flag) {
   }
 }
 
+// Leaves something else each time in the odd elements.
+extern "C" __global__ void stamp(unsigned long long* out) { out[2 * global_id() + 1] = __builtin_readcyclecounter() | 1; }
+
 // Writes to an address that nothing is mapped at.
 extern "C" __global__ void stray(unsigned long long where) { *reinterpret_cast<volatile int*>(where) = 1; }
 
