@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 SUITES := trixie sid
+DEMO_SUITE := trixie
 # Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
 PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
 
@@ -10,8 +11,9 @@ PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: setup images  ## the main job, visibly: capture, pack, push, pull, replay in a container, verdicts
-	scripts/demo
+demo: setup  ## the main job, visibly: capture, pack, push, pull, replay in a container, verdicts
+	@$(PYTHON) -m kerncap image build $(DEMO_SUITE)
+	KERNCAP_DEMO_SUITE=$(DEMO_SUITE) scripts/demo
 
 test: setup images native-test  ## what CI runs: unit, conformance and end-to-end tests (declared subset)
 	$(PYTEST) tests -m "not full"
