@@ -43,4 +43,4 @@ lint: setup  ## ruff and mypy
 	$(PYTHON) -m mypy kerncap
 
 clean:  ## remove build products of this checkout (not .venv, not images, not a running engine's files)
-	rm -rf build/native build/wheels build/ccache build/apt.log
+	rm -rf build/native build/wheels build/apt.log
