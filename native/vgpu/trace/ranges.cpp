@@ -21,13 +21,13 @@ void for_words(std::uint64_t first, std::uint64_t count, Visit visit) {
 }  // namespace
 
 AccessRanges::Page& AccessRanges::page(std::uint64_t number) {
-  if (number != last_number_) {
+  Recent& recent = recent_[number % kRecent];
+  if (recent.page == nullptr || recent.number != number) {
     auto& slot = pages_[number];
     if (!slot) slot = std::make_unique<Page>();
-    last_ = slot.get();
-    last_number_ = number;
+    recent = {number, slot.get()};
   }
-  return *last_;
+  return *recent.page;
 }
 
 void AccessRanges::load(std::uint64_t va, std::uint32_t size_bytes) noexcept {

@@ -3,6 +3,7 @@
 // Out: sorted, merged byte ranges. Two bits a byte of every touched page.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,8 +35,13 @@ class AccessRanges final : public isa::Trace {
   ByteRanges ranges(std::uint64_t (Page::*bits)[kPageBytes / 64]) const;
 
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
-  std::uint64_t last_number_ = ~std::uint64_t{0};
-  Page* last_ = nullptr;
+  // The pages touched last, by number: a wave's lanes often go to a few pages in turn.
+  static constexpr std::size_t kRecent = 64;
+  struct Recent {
+    std::uint64_t number = 0;
+    Page* page = nullptr;
+  };
+  Recent recent_[kRecent];
 };
 
 }  // namespace kerncap::vgpu
