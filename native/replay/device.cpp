@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "replay/target.hpp"
 
 namespace kerncap::replay {
 namespace {
@@ -80,26 +81,6 @@ std::string isa_of(hsa_agent_t agent) {
   return name;
 }
 
-struct Target {
-  std::string processor;
-  std::vector<std::string> features;  // "xnack-"
-};
-
-// "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
-Target split_isa(const std::string& isa) {
-  Target target;
-  std::size_t at = isa.rfind("--");
-  at = at == std::string::npos ? 0 : at + 2;
-  std::size_t colon = isa.find(':', at);
-  target.processor = isa.substr(0, colon);
-  while (colon != std::string::npos) {
-    const std::size_t next = isa.find(':', colon + 1);
-    target.features.push_back(isa.substr(colon + 1, next == std::string::npos ? next : next - colon - 1));
-    colon = next;
-  }
-  return target;
-}
-
 }  // namespace
 
 std::string status_text(hsa_status_t status) {
@@ -145,16 +126,6 @@ Device open_device(std::uint32_t number) {
   }
   device.max_workgroup_workitems = agent_info<std::uint32_t>(device.gpu, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, "limits of the agent");
   return device;
-}
-
-bool isa_matches(const std::string& agent_isa, const std::string& code_isa) {
-  const Target agent = split_isa(agent_isa);
-  const Target code = split_isa(code_isa);
-  if (agent.processor != code.processor) return false;
-  // A feature that the code does not name means "any".
-  return std::ranges::all_of(code.features, [&](const std::string& feature) {
-    return std::ranges::find(agent.features, feature) != agent.features.end();
-  });
 }
 
 void check_target(const Device& device, const std::string& isa) {

@@ -53,9 +53,6 @@ void check_target(const Device& device, const std::string& isa);
 // host.launch-limits, host.device-memory
 void check_capacity(const Device& device, const CaptureInfo& capture, std::uint64_t closure_bytes);
 
-// Is code for `code_isa` fit for an agent whose ISA is `agent_isa`? Pure; exposed for its test.
-bool isa_matches(const std::string& agent_isa, const std::string& code_isa);
-
 // Host memory that the GPU reads and writes.
 class PinnedBuffer {
  public:
