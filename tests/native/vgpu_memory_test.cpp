@@ -149,40 +149,43 @@ TEST(Extents, Alignment) {
   EXPECT_EQ(extents.take(0x1000, 0x1000), 0x1000u);
 }
 
+// One a process, never destroyed, as in the device.
+Backing& backing() {
+  static auto* const one = new Backing;
+  return *one;
+}
+
 TEST(Backing, DeviceMemoryIsChargedAndRefusedWhenFull) {
-  auto* backing = new Backing;  // as in the device: never destroyed
   VramAccount account;
   account.capacity = 0x3000;
-  auto first = backing->allocate(0x2000, &account);
+  auto first = backing().allocate(0x2000, &account);
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(backing->allocate(0x2000, &account), nullptr);
+  EXPECT_EQ(backing().allocate(0x2000, &account), nullptr);
   EXPECT_EQ(account.used.load(), 0x2000u);
   first.reset();
   EXPECT_EQ(account.used.load(), 0u);
-  EXPECT_NE(backing->allocate(0x3000, &account), nullptr);
+  EXPECT_NE(backing().allocate(0x3000, &account), nullptr);
 }
 
 TEST(Backing, FreedMemoryIsZeroForTheNextOwner) {
-  auto* backing = new Backing;
-  auto first = backing->allocate(0x1000, nullptr);
+  auto first = backing().allocate(0x1000, nullptr);
   const std::uint64_t offset = first->mmap_offset();
   first->host()[17] = std::byte{42};
   first.reset();
-  const auto second = backing->allocate(0x1000, nullptr);
+  const auto second = backing().allocate(0x1000, nullptr);
   ASSERT_EQ(second->mmap_offset(), offset);
   EXPECT_EQ(second->host()[17], std::byte{0});
 }
 
 TEST(Backing, DescriptorsMapTheSameMemoryAndKnowTheirNode) {
-  auto* backing = new Backing;
-  const auto storage = backing->allocate(0x1000, nullptr);
-  const int fd = backing->open_descriptor(128);
+  const auto storage = backing().allocate(0x1000, nullptr);
+  const int fd = backing().open_descriptor(128);
   ASSERT_GE(fd, 0);
-  const int duplicate = ::dup(fd), other = backing->open_descriptor(0);
-  EXPECT_EQ(backing->node_of(fd), 128u);
-  EXPECT_EQ(backing->node_of(duplicate), 128u);
-  EXPECT_EQ(backing->node_of(other), 0u);
-  EXPECT_FALSE(backing->node_of(STDIN_FILENO));
+  const int duplicate = ::dup(fd), other = backing().open_descriptor(0);
+  EXPECT_EQ(backing().node_of(fd), 128u);
+  EXPECT_EQ(backing().node_of(duplicate), 128u);
+  EXPECT_EQ(backing().node_of(other), 0u);
+  EXPECT_FALSE(backing().node_of(STDIN_FILENO));
   void* seen = ::mmap(nullptr, 0x1000, PROT_READ, MAP_SHARED, duplicate, static_cast<off_t>(storage->mmap_offset()));
   ASSERT_NE(seen, MAP_FAILED);
   storage->host()[5] = std::byte{99};
