@@ -22,9 +22,6 @@ class Kernels : public ::testing::TestWithParam<std::tuple<std::string, std::str
     const char* other = std::getenv("KERNCAP_ISA_OBJECTS");
     return other ? other : KERNCAP_ISA_OBJECTS;
   }
-  // clang 17 at -O0 reloads registers before it restores EXEC behind a branch, so that lanes which did not take the
-  // branch go on with stale registers: wrong on any device.
-  static bool miscompiled() { return std::get<1>(GetParam()) == "O0" && KERNCAP_LLVM_MAJOR < 19; }
   template <class T>
   void map(std::vector<T>& v) { memory_.add(v.data(), v.size() * sizeof(T)); }
   Outcome launch(const std::string& kernel, const Arguments& arguments, std::vector<std::uint32_t> grid,
@@ -80,7 +77,6 @@ TEST_P(Kernels, VectorScale) {
 }
 
 TEST_P(Kernels, BiasRelu) {
-  if (miscompiled()) GTEST_SKIP();
   std::vector<float> x = random<float>(37 * 53, -100, 100), bias = random<float>(53, -20, 20), before = x;
   map(x), map(bias);
   completes("bias_relu", Arguments().add(x.data()).add(bias.data()).add(37).add(53), {64, 40}, {16, 8});
@@ -191,7 +187,6 @@ TEST_P(Kernels, WideCopy) {
 }
 
 TEST_P(Kernels, Atomics) {
-  if (miscompiled()) GTEST_SKIP();
   std::vector<std::uint32_t> u(4, 0), cas(1, 5);
   std::vector<int> s(1, 1000);
   std::vector<std::uint64_t> w(1, 0);
@@ -211,7 +206,6 @@ TEST_P(Kernels, Atomics) {
 }
 
 TEST_P(Kernels, Shuffles) {
-  if (miscompiled()) GTEST_SKIP();
   std::vector<int> in = random<int>(64, 0, 9), out(64, 0);
   std::vector<std::uint64_t> ballots(64, 0);
   map(in), map(out), map(ballots);
@@ -269,8 +263,15 @@ TEST_P(Kernels, ThreeDimensions) {
       for (int x = 0; x < 10; ++x) ASSERT_EQ(out[static_cast<std::size_t>((z * 6 + y) * 10 + x)], x + 100 * y + 10000 * z);
 }
 
+// clang 17 at -O0 reloads spilled registers before it restores EXEC behind a branch: lanes which did not take the branch go
+// on with stale registers, on any device. Its -O0 objects are disassembled, not run.
+std::vector<std::string> levels() {
+  if (KERNCAP_LLVM_MAJOR < 19) return {"O2", "O3"};
+  return {"O0", "O2", "O3"};
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels,
-                         ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::Values("O0", "O2", "O3")),
+                         ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::ValuesIn(levels())),
                          [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 
 }  // namespace

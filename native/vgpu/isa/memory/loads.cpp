@@ -70,6 +70,22 @@ void store_small(Wave& w, const Inst& i) {
   finish_store(w, lanes);
 }
 
+// global_load_lds_*: each lane's element goes to LDS at m0[15:0] + offset + 4 * lane. Source: "LDS DMA" of the MI300 manual.
+template <class T>
+void load_to_lds(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, sizeof(T), Access::load, lanes)) return;
+  const std::uint32_t base = (w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(i.offset);
+  std::vector<std::uint8_t>& lds = w.group->lds;
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    T value;
+    std::memcpy(&value, lanes.ptr[l], sizeof value);
+    const auto wide = static_cast<std::uint32_t>(value);
+    const std::uint64_t at = std::uint64_t{base} + 4 * l;
+    if (at + 4 <= lds.size()) std::memcpy(lds.data() + at, &wide, 4);
+  });
+}
+
 using u8 = std::uint8_t;
 using i8 = std::int8_t;
 using u16 = std::uint16_t;
@@ -89,6 +105,8 @@ void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_
   Row { NAME9, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::none, Type::b32, Type::DATA, Type::none, __VA_ARGS__ }
 #define CACHE(NAME, OP9, OP11, TARGETS) \
   Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
+#define TO_LDS(NAME, OP, ...) \
+  Row { NAME, nullptr, Format::global, OP, no, bit(Target::gfx942), Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }
 #define FORMATTED(NAME, NAME11, OP, DST, DATA) \
   Row { NAME, NAME11, Format::mubuf, OP, OP, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, nullptr }
 constexpr std::uint16_t no = kNoOpcode;
@@ -139,6 +157,12 @@ const Row rows[] = {
     DS_STORE("ds_write_b64", "ds_store_b64", 0x4d, 0x4d, b64, store_dwords<2>),
     DS_STORE("ds_write_b96", "ds_store_b96", 0xde, 0xde, b96, store_dwords<3>),
     DS_STORE("ds_write_b128", "ds_store_b128", 0xdf, 0xdf, b128, store_dwords<4>),
+
+    TO_LDS("global_load_lds_ubyte", 0x26, load_to_lds<u8>),
+    TO_LDS("global_load_lds_sbyte", 0x27, load_to_lds<i8>),
+    TO_LDS("global_load_lds_ushort", 0x28, load_to_lds<u16>),
+    TO_LDS("global_load_lds_sshort", 0x29, load_to_lds<i16>),
+    TO_LDS("global_load_lds_dword", 0x2a, load_to_lds<std::uint32_t>),
 
     CACHE("buffer_wbl2", 0x28, no, kGfx9),
     CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),

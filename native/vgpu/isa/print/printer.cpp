@@ -12,7 +12,7 @@ using print_detail::Text;
 // Rows whose mnemonic LLVM prints without _e32/_e64.
 bool bare_name(std::string_view name) {
   for (std::string_view bare : {"v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "v_nop", "v_accvgpr_mov_b32", "v_swap_b32",
-                                "v_permlane64_b32", "v_swaprel_b32", "v_pipeflush", "v_pk_fmac_f16"})
+                                "v_permlane64_b32", "v_swaprel_b32", "v_pipeflush", "v_pk_fmac_f16", "v_dot2acc_f32_f16"})
     if (name == bare) return true;
   return false;
 }

@@ -91,6 +91,10 @@ std::string Text::name(const Operand& o, unsigned high_half) const {
 void Text::source(const Inst& i, unsigned k) {
   const Operand& o = i.src[k];
   std::string text = name(o, i.op_sel >> k & 1);
+  // The shift of these is a 16-bit operand to LLVM; its low bits alone count.
+  const std::string_view row = i.row->name;
+  if (k == 2 && family() == Family::gfx11 && o.kind == OperandKind::vgpr && (row == "v_alignbit_b32" || row == "v_alignbyte_b32"))
+    text += i.op_sel >> 2 & 1 ? ".h" : ".l";
   const bool neg = i.neg >> k & 1, abs = i.abs >> k & 1;
   if (i.format == Format::vop3p || i.format == Format::vop3p_mai) return item(text);
   if (i.sdwa.present && k < 2 && i.sdwa.sext[k]) text = "sext(" + text + ")";
@@ -115,7 +119,10 @@ unsigned source_count(const Inst& i) {
 
 void Text::op_sel(const Inst& i) {
   if (!i.op_sel) return;
-  const unsigned n = source_count(i);
+  unsigned n = source_count(i);
+  const std::string_view row = i.row->name;
+  if (row.starts_with("v_permlane")) return bits("op_sel", i.op_sel, 2);
+  if (i.row->flags & kReadsDst) n = 3;  // the accumulator counts as src2
   unsigned value = i.op_sel & ((1u << n) - 1);
   value |= static_cast<unsigned>(i.op_sel >> 3 & 1) << n;
   bits("op_sel", value, n + 1);
@@ -145,7 +152,9 @@ void Text::sdwa(const Inst& i) {
   static constexpr std::string_view selects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "?"};
   static constexpr std::string_view unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
   const auto select = [&](std::string_view label, unsigned v) { word(std::string(label) + std::string(selects[v & 7])); };
-  if (i.row->format != Format::vopc) {
+  const std::string_view row = i.row->name;
+  const bool source_only = row.starts_with("v_cvt_f32_bf8") || row.starts_with("v_cvt_f32_fp8") || row.starts_with("v_cvt_pk_f32_");
+  if (i.row->format != Format::vopc && !source_only) {
     select("dst_sel:", i.sdwa.dst_sel);
     word("dst_unused:" + std::string(unused[i.sdwa.dst_unused & 3]));
   }

@@ -41,9 +41,9 @@ void Text::dependency_counters(unsigned simm) {
   static constexpr Field fields[] = {{"depctr_hold_cnt", 7, 1, 1}, {"depctr_sa_sdst", 0, 1, 1}, {"depctr_va_vdst", 12, 4, 15},
                                      {"depctr_va_sdst", 9, 3, 7}, {"depctr_va_ssrc", 8, 1, 1}, {"depctr_va_vcc", 1, 1, 1},
                                      {"depctr_vm_vsrc", 2, 3, 7}};
-  // Only values whose unused bits are set are written by name.
+  // Values with unused bits set are written as numbers.
   constexpr unsigned unused = 0x0060;
-  if ((simm & unused) != unused && simm != 0) return hex(simm);
+  if (simm & unused) return hex(simm);
   for (const Field& f : fields) {
     const unsigned value = simm >> f.shift & ((1u << f.width) - 1);
     if (value != f.idle) word(std::string(f.name) + "(" + std::to_string(value) + ")");
@@ -111,7 +111,8 @@ void Text::program(const Inst& i) {
   for (std::string_view hexadecimal : {"s_clause", "s_round_mode", "s_denorm_mode", "s_set_inst_prefetch_distance",
                                        "s_wait_event", "s_ttracedata_imm"})
     if (is(hexadecimal)) return hex(simm);
-  item(std::to_string(simm));
+  // Branch distances are decimal; other numbers past the inline constants are not.
+  item(simm <= 64 || (i.row->flags & kBranch) ? std::to_string(simm) : hex_text(simm));
 }
 
 void Text::scalar(const Inst& i) {
