@@ -88,7 +88,9 @@ TEST_P(Disassembly, AgreesWithLlvm) {
       if (!halves) actual = std::regex_replace(actual, half, "$1");
       ++compared;
       const bool whole = decoded.inst.size_bytes == words.size() * 4;
-      if (whole && actual == expected) continue;
+      // Padding behind a kernel is never executed; everything else that a compiler emits has to run.
+      const bool runs = decoded.status == Decoded::Status::ok || expected == "s_code_end";
+      if (whole && actual == expected && runs) continue;
       ++different;
       auto& example = examples[expected.substr(0, expected.find(' '))];
       if (example.first++ == 0)
