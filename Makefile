@@ -35,7 +35,7 @@ native-test: native  ## native unit tests in both tool chains
 	@set -e; for suite in $(SUITES); do echo "== native unit tests: $$suite"; scripts/build-native $$suite --test; done
 
 bench: setup images  ## speed, as ratios measured in one run
-	$(PYTHON) benchmarks/run.py
+	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; exit $$status
 
 lint: setup  ## ruff and mypy
 	$(PYTHON) -m ruff check kerncap tests
