@@ -74,7 +74,7 @@ TEST(Index, RefusesHostileDocuments) {
   const std::vector<std::pair<const char*, Change>> cases = {
       {"not an object", [](Json& d) { d = Json::array(); }},
       {"no schema", [](Json& d) { d.erase("schema"); }},
-      {"newer schema", [](Json& d) { d["schema"] = "kerncap.index/2"; }},
+      {"another schema", [](Json& d) { d["schema"] = "kerncap.capture/1"; }},
       {"path as digest", [](Json& d) { d["blobs"][0]["digest"] = "sha256:../../../../../../etc/shadow"; }},
       {"huge blob", [](Json& d) { d["blobs"][0]["size"] = ~std::uint64_t{0}; }},
       {"va 0", [](Json& d) { d["regions"][0]["va"] = 0; }},
@@ -110,6 +110,10 @@ TEST(Index, RefusesHostileDocuments) {
       {"flags of numbers", [](Json& d) { d["regions"][0]["flags"] = {1, 2}; }},
   };
   for (const auto& [name, change] : cases) EXPECT_EQ(code_after(change), "bundle.malformed") << name;
+}
+
+TEST(Index, NamesAnUnknownMajorVersion) {
+  EXPECT_EQ(code_after([](Json& d) { d["schema"] = "kerncap.index/2"; }), "bundle.unsupported-version");
 }
 
 TEST(Index, NamesUnknownKinds) {
