@@ -96,7 +96,9 @@ def parse_output(text: str) -> LayoutLocation | TarLocation:
         location = TarLocation(Path(text))
     else:
         raise UsageError(
-            f"{text}: an output is oci:DIR[:tag] or FILE.kcap.tar", code="usage.output-form", hint=f"-o {text}.kcap.tar"
+            f"{text}: an output is oci:DIR[:tag] or FILE.kcap.tar (push: or host[:port]/name[:tag])",
+            code="usage.output-form",
+            hint=typed(f"{text}.kcap.tar"),
         )
     refuse_existing(location.path)
     return location

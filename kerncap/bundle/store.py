@@ -118,9 +118,11 @@ class LocalStore:
         else:
             chosen = nodes
         if len(chosen) != 1:
-            known = ", ".join(sorted(str(tag)[:64] for tag in tags)[:10]) or "none"
+            known = sorted(str(tag)[:64] for tag in tags if tag is not None)[:10]
             raise UsageError(
-                f"{self.name}: {len(chosen)} manifests fit, one is needed; tags here: {known}", code="usage.no-such-tag"
+                f"{self.name}: {len(chosen)} manifests fit, one is needed; tags here: {', '.join(known) or 'none'}",
+                code="usage.no-such-tag",
+                hint=f"oci:DIR:{known[0]}" if known else "oci:DIR, without a tag",
             )
         node = chosen[0]
         digest, size = node.get("digest"), node.get("size")

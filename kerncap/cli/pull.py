@@ -22,7 +22,10 @@ def pull(
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
-    """Fetch a bundle; every blob is checked against its digest before the output gets its name."""
+    """Fetch a bundle; what comes from a registry or goes into a tar is checked before the output gets its name.
+
+    From one directory to another on the same disk files are linked, not read: `kerncap verify` checks them.
+    """
     set_verbosity(verbose)
     location = parse_output(output)
     bundle = open_any(source, plain_http=plain_http)

@@ -15,6 +15,9 @@ from kerncap.cli.verdict_text import print_verdict
 from kerncap.errors import UsageError
 from kerncap.workflows import run as workflow
 
+# Source: the Docker engine refuses less.
+_MIN_MEMORY_BYTES = 6 << 20
+
 
 def register(app: typer.Typer) -> None:
     example = "kerncap run localhost:5000/bugs/vector_add:1 --device vgpu:gfx942\nkerncap run oci:bundle --recompile"
@@ -47,6 +50,14 @@ def run(
     for name, value in (("--atol", atol), ("--rtol", rtol), ("--timeout", timeout)):
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} 1")
+    if timeout == 0:
+        raise UsageError("--timeout is 0, expected seconds", code="usage.number", hint="--timeout 900")
+    if memory is not None and memory < _MIN_MEMORY_BYTES:
+        raise UsageError(
+            f"--memory is {memory}, expected bytes, at least {_MIN_MEMORY_BYTES}",
+            code="usage.number",
+            hint=f"--memory {1 << 30}",
+        )
     chosen = workflow.RunOptions(
         image=image,
         device=device,

@@ -6,6 +6,7 @@ come back as a stream on stdout, so nothing of the host is writable inside. Call
 
 from __future__ import annotations
 
+import csv
 import io
 import logging
 import os
@@ -112,7 +113,7 @@ class _Spec:
         for group in self.groups:
             words += ["--group-add", str(group)]
         for source, target in self.volumes:
-            words += ["--mount", f"type=bind,source={source},target={target},readonly"]
+            words += ["--mount", _mount_option(source, target)]
         return shlex.join([*words, self.image, *self.command])
 
     def sdk_arguments(self) -> dict[str, Any]:
@@ -137,6 +138,13 @@ class _Spec:
             ],
             "labels": self.labels,
         }
+
+
+def _mount_option(source: Path, target: str) -> str:
+    """Source: docker's `--mount` is one record of CSV, so that a path with a comma or a quote must be quoted."""
+    record = io.StringIO()
+    csv.writer(record, lineterminator="").writerow(["type=bind", f"source={source}", f"target={target}", "readonly"])
+    return record.getvalue()
 
 
 def docker_line(job: Job) -> str:
@@ -323,8 +331,8 @@ def _split_collected(stream: bytes) -> tuple[bytes, bytes | None]:
                 if member.name in ("stdout", "file") and content is not None:
                     members[member.name] = content.read()
     except tarfile.TarError:
-        # Nothing was sent: the entry point stopped before the command ran, and said why on stderr.
-        return b"", None
+        # The entry point stopped before the command was done: it sent nothing, or its error document.
+        return stream, None
     return members.get("stdout", b""), members.get("file")
 
 

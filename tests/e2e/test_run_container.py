@@ -120,8 +120,17 @@ def test_deadline(sleeping_image: str, layout: Path) -> None:
     outcome = containers.run(Job(sleeping_image, "inspect", layout, device=None, timeout_s=3))
     assert outcome.exit_code == ReplayError.exit_code
     assert b"replay.timeout" in outcome.stderr
+    with pytest.raises(ReplayError, match="not done after 3 s"):
+        containers.raise_for_failure(outcome, "inspect")
     assert 3 <= time.monotonic() - start < 3 + containers._REMOVE_AFTER_S
     assert running() <= before
+
+
+def test_deadline_of_a_command_that_makes_a_file(sleeping_image: str, layout: Path) -> None:
+    outcome = containers.run(Job(sleeping_image, "recompile", layout, device=None, timeout_s=2, collect="-o"))
+    assert outcome.file is None
+    with pytest.raises(ReplayError, match="not done after 2 s"):
+        containers.raise_for_failure(outcome, "recompile")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+
+import pytest
 
 NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
 
@@ -46,3 +49,18 @@ def test_the_bundle_comes_first(suite: str) -> None:
     done = in_image(suite, "validate", "--json")
     assert done.returncode == 2
     assert "usage.no-bundle" in done.stderr
+    assert json.loads(done.stdout)["code"] == "usage.no-bundle"
+
+
+def test_a_failed_pull_is_a_document_with_json(suite: str) -> None:
+    done = in_image(suite, "127.0.0.1:1/bugs/made-up:1", "--json")
+    assert done.returncode == 7, done.stderr
+    assert json.loads(done.stdout)["code"] == "transport.unreachable"
+
+
+@pytest.mark.parametrize("words", [["recompile", "/nowhere", "-o", "/tmp/x.hsaco"], ["/nowhere", "--recompile"]])
+def test_recompile_is_done_in_this_container(suite: str, words: list[str]) -> None:
+    """It needs no engine, which it would not find: the container itself is the sandbox."""
+    done = in_image(suite, *words, "--json")
+    assert done.returncode == 2, done.stderr
+    assert json.loads(done.stdout)["code"] == "usage.no-such-bundle"

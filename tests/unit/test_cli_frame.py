@@ -34,6 +34,52 @@ def test_usage_error_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no-such-command" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["pack"], ["run", "oci:x", "--frobnicate"], ["no-such-command"]])
+def test_usage_error_is_a_document_with_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([*words, "--json"]) == 2
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert (document["schema"], document["code"]) == ("kerncap.error/1", "usage.arguments")
+    assert document["exit_code"] == 2
+    assert document["message"]
+    assert document["hint"].startswith("kerncap")
+    assert cli.run(words) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_what_the_system_refuses_is_the_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = PermissionError(13, "Permission denied", "/a b/blobs")
+    monkeypatch.setattr(cli, "build_app", lambda only=None: _app_that_raises(error))
+    assert cli.run(["go", "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["code"], document["hint"]) == ("host.permission", "ls -ld '/a b'")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_full_stdout_is_the_machine(options: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        argv = [sys.executable, "-m", "kerncap", "doctor", *options]
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, cwd=_ROOT)
+    assert done.returncode == 3, done.stderr
+    assert "host.disk-full" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_a_document_with_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(cli, "build_app", lambda only=None: _app_that_raises(KeyboardInterrupt()))
+    assert cli.run(["go", "--json"]) == 130
+    document = json.loads(capsys.readouterr().out)
+    assert (document["code"], document["exit_code"]) == ("interrupted", 130)
+
+
+@pytest.mark.parametrize("words", [["--timeout", "0"], ["--memory", "-1"], ["--memory", "0"], ["--atol", "nan"]])
+def test_run_refuses_numbers_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", "oci:nowhere", *words, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["code"] == "usage.number"
+
+
 def _app_that_raises(error: BaseException) -> typer.Typer:
     app = typer.Typer()
     app.callback()(lambda: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shlex
 from pathlib import Path
@@ -49,6 +50,16 @@ def test_line_and_sdk_say_the_same(layout: Path) -> None:
     assert [m["Target"] for m in sdk["mounts"]] == ["/bundle", "/variant.hsaco"]
     assert sdk["devices"] == []
     assert sdk["auto_remove"] is True
+
+
+def test_a_path_with_a_comma_is_one_field_of_the_mount(tmp_path: Path) -> None:
+    folder = tmp_path / 'a,source=b "c"'
+    folder.mkdir()
+    folder.chmod(0o755)
+    words = shlex.split(containers._spec(Job(IMAGE, "verify", folder, device=None)).docker_line())
+    [mount] = values(words, "--mount")
+    [fields] = csv.reader([mount])
+    assert fields == ["type=bind", f"source={folder}", "target=/bundle", "readonly"]
 
 
 def test_command_inside(layout: Path) -> None:
