@@ -10,10 +10,12 @@ import csv
 import io
 import logging
 import os
+import secrets
 import shlex
 import stat
 import tarfile
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,7 @@ _BUNDLE = "/bundle"
 _BUNDLE_TAR = "/bundle.kcap.tar"
 _HSACO = "/variant.hsaco"
 _COLLECTED = "/tmp/collected"
+_CREATION_S = 5.0  # for the engine to finish creating a container that nobody waits for any more
 _MAX_STDOUT_BYTES = 512 << 20
 _KEEP_STDERR_BYTES = 1 << 20
 # The command inside has its own deadline; this much later the container is removed from outside.
@@ -186,8 +189,9 @@ class _Run:
         self._timed_out = False
 
     def result(self) -> tuple[int, bytes, bytes]:
-        container = self._client.containers.create(**self._spec.sdk_arguments())
-        container_id = str(container.id)
+        # The name is known before the container is: an interrupt while the engine creates it must not leave it behind.
+        container_id = f"kerncap-run-{secrets.token_hex(8)}"
+        answered = False  # whether the engine said if there is a container
         exited: dict[str, Any] = {}
 
         def wait() -> None:
@@ -201,6 +205,12 @@ class _Run:
         timer = threading.Timer(self._timeout_s, self._give_up, (container_id,))
         timer.daemon = True
         try:
+            try:
+                container = self._client.containers.create(name=container_id, **self._spec.sdk_arguments())
+                answered = True
+            except docker.errors.DockerException:
+                answered = True
+                raise
             stream = container.attach(stdout=True, stderr=True, stream=True, logs=True, demux=True)
             waiter.start()
             container.start()
@@ -209,7 +219,7 @@ class _Run:
             waiter.join(30)
         finally:
             timer.cancel()
-            self._remove(container_id)
+            self._remove(container_id, wait_s=0 if answered else _CREATION_S)
         if self._timed_out:
             raise ReplayError(
                 f"not done after {self._timeout_s:g} s", code="replay.timeout", hint="kerncap run --timeout"
@@ -236,14 +246,21 @@ class _Run:
         self._timed_out = True
         self._remove(container_id)
 
-    def _remove(self, container_id: str) -> None:
+    def _remove(self, container_id: str, wait_s: float = 0) -> None:
+        """`wait_s`: how long a container that is not there yet may take to appear."""
+        deadline = time.monotonic() + wait_s
         try:
-            self._client.api.remove_container(container_id, force=True)
-        except docker.errors.NotFound:
-            pass
+            while True:
+                try:
+                    self._client.api.remove_container(container_id, force=True)
+                    return
+                except docker.errors.NotFound:
+                    if time.monotonic() >= deadline:
+                        return
+                    time.sleep(0.1)
         except docker.errors.APIError as error:
             if error.status_code != 409:  # 409: its removal is under way already
-                _log.warning("container %s could not be removed: %s", container_id[:12], error.explanation)
+                _log.warning("container %s could not be removed: %s", container_id, error.explanation)
 
 
 def _spec(job: Job) -> _Spec:
