@@ -15,12 +15,12 @@ demo: setup  ## the main job, visibly: capture, pack, push, pull, replay in a co
 	@$(PYTHON) -m kerncap image build $(DEMO_SUITE)
 	KERNCAP_DEMO_SUITE=$(DEMO_SUITE) scripts/demo
 
-test: setup images  ## what CI runs: native, unit, conformance and end-to-end tests (declared subset)
+test: setup lint images  ## what CI runs: lint, native, unit, conformance and end-to-end tests (declared subset)
 	@echo "declared subset: native tests on $(firstword $(SUITES)), the others' in make test-full; end-to-end combinations likewise"
 	@$(MAKE) --no-print-directory native-test SUITES=$(firstword $(SUITES))
 	$(PYTEST) tests -m "not full"
 
-test-full: setup images native-test  ## every target x runtime combination
+test-full: setup lint images native-test  ## every target x runtime combination
 	$(PYTEST) tests
 
 setup:  ## packages, .venv, a Docker engine if none answers

@@ -9,7 +9,6 @@ import typer
 from kerncap.cli.options import JsonOption, VerboseOption, add_command
 from kerncap.cli.output import print_json, say, set_verbosity, table
 from kerncap.errors import HostError
-from kerncap.runtime import doctor as doctor_
 
 _MEANING = {
     "hold": "pull, inspect, verify, pack, push",
@@ -28,6 +27,8 @@ def doctor(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
 
     Exit code 3 when a bundle can be replayed neither in a container nor on this host itself.
     """
+    from kerncap.runtime import doctor as doctor_
+
     set_verbosity(verbose)
     report = doctor_.examine()
     if as_json:

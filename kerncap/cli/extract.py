@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kerncap import native
-from kerncap.capture.application import Order, describe_status
-from kerncap.cli import options
+from kerncap.cli import completion, options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table
 from kerncap.errors import UsageError
-from kerncap.workflows.extract import Extracted, Request, default_output
-from kerncap.workflows.extract import extract as run_extract
+
+if TYPE_CHECKING:
+    from kerncap.workflows.extract import Extracted
 
 
 def extract(
@@ -24,7 +23,14 @@ def extract(
     dispatch: Annotated[int, typer.Option("--dispatch", help="Which matching dispatch, from 0.")] = 0,
     source_dir: Annotated[Path | None, typer.Option("--source-dir", help="Carry the kernel's source.")] = None,
     compile_db: Annotated[Path | None, typer.Option("--compile-db", help="compile_commands.json.")] = None,
-    device: Annotated[str | None, typer.Option("--device", help="vgpu:TARGET[,bar=large] or gpu[:N].")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            help="vgpu:TARGET[,bar=large] or gpu[:N]; default: the GPU that is here.",
+            autocompletion=completion.devices,
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole application.")] = 3600.0,
     after: Annotated[str, typer.Option("--after", help="After the capture: continue or stop.")] = "continue",
     self_check: Annotated[int, typer.Option("--self-check", help="Replays before sealing; 0: none.")] = 2,
@@ -35,6 +41,11 @@ def extract(
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Run an application and capture one dispatch of a kernel as a reproducer directory."""
+    from kerncap import native
+    from kerncap.capture.application import Order, describe_status
+    from kerncap.workflows.extract import Request, default_output
+    from kerncap.workflows.extract import extract as run_extract
+
     set_verbosity(verbose)
     if after not in ("continue", "stop"):
         raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue or --after stop")

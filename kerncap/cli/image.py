@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kerncap.cli import completion
 from kerncap.cli.options import JsonOption, VerboseOption, add_command
 from kerncap.cli.output import format_bytes, note, print_json, say, set_verbosity, table
 from kerncap.errors import UsageError
-from kerncap.runtime import catalog, images
+
+if TYPE_CHECKING:
+    from kerncap.runtime import images
 
 
 def register(app: typer.Typer) -> None:
@@ -21,12 +24,17 @@ def register(app: typer.Typer) -> None:
 
 
 def build(
-    suites: Annotated[list[str] | None, typer.Argument(help="Bases of images.toml; none: the default ones.")] = None,
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(help="Bases of images.toml; none: the default ones.", autocompletion=completion.suites),
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="base, toolchain, dev or runtime (and what it needs).")] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
     """Build images; what has not changed is left alone."""
+    from kerncap.runtime import catalog, images
+
     set_verbosity(verbose)
     roles = tuple(role for role in catalog.ROLES if not only or role in only)
     for role in only or ():
@@ -38,6 +46,8 @@ def build(
 
 def list_(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
     """List the images and whether they are built."""
+    from kerncap.runtime import images
+
     set_verbosity(verbose)
     _show(images.list_images(), as_json)
 

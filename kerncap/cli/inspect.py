@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.bundle_text import describe, describe_json
 from kerncap.cli.output import print_json, say, set_verbosity
-from kerncap.transport import open_any
 
 
 def inspect(
-    bundle: Annotated[
-        str, typer.Argument(help="host[:port]/name[:tag], oci:DIR[:tag], FILE.kcap.tar or a reproducer.")
-    ],
+    bundle: options.AnyBundle,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
     """Show kernel, call with typed arguments, target, versions and memory by class; no memory data is read or moved."""
+    from kerncap.cli.bundle_text import describe, describe_json
+    from kerncap.transport import open_any
+
     set_verbosity(verbose)
     opened = open_any(bundle, plain_http=plain_http)
     if as_json:

@@ -1,26 +1,30 @@
 """Entry point: loads the commands of one table, runs one, prints errors, exits with the code of the error.
 
 In: sys.argv. Out: an exit code (docs/architecture.md, Errors). Each `kerncap/cli/<module>.py` exposes `register(app)`.
+Only light modules are imported at the top, and a command's own parts inside the command: a start is quick, and an
+interrupt during the imports is answered like any other.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import importlib
+import json
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
-
-from kerncap.cli.output import note, print_error, print_json, set_verbosity
 from kerncap.errors import EXIT_INTERRUPTED, EXIT_OK, HostError, KerncapError, UsageError, typed
+
+if TYPE_CHECKING:
+    import typer
 
 # Every command, in the order of the help: its name is its module in this package. A command is added by its line here.
 COMMANDS: tuple[str, ...] = (
@@ -46,38 +50,9 @@ _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
 
 def build_app(only: str | None = None) -> typer.Typer:
     """The whole command line, or just the command `only`, whose start is quicker for it."""
-    app = typer.Typer(
-        name="kerncap",
-        help="Capture one GPU kernel dispatch as a bundle that anyone can hold, run and edit.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_top)
-    for name in COMMANDS:
-        if only in (None, name):
-            importlib.import_module(f"kerncap.cli.{name}").register(app)
-    return app
+    from kerncap.cli import frame
 
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        import importlib.metadata
-
-        try:
-            typer.echo(f"kerncap {importlib.metadata.version('kerncap')}")
-        except importlib.metadata.PackageNotFoundError:
-            typer.echo("kerncap (source checkout, not installed)")
-        raise typer.Exit()
-
-
-def _top(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
-    ] = False,
-) -> None:
-    pass
+    return frame.build([name for name in COMMANDS if only in (None, name)])
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -95,21 +70,52 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
+@contextmanager
+def _starting(as_json: bool) -> Iterator[None]:
+    """An interrupt inside ends the process at once: nothing was begun, and a foreign module that is being imported may
+    swallow an exception or make another one of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            _terminated.set()
+        code = _interrupted(as_json)
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
+
+    ours = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) in _INTERRUPTING]
+    before = {number: signal.signal(number, leave) for number in ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def run(args: list[str]) -> int:
     """Run one command line and return its exit code; every exception ends here."""
     as_json = "--json" in (args[: args.index("--")] if "--" in args else args)
-    set_verbosity(0)
     first = args[0] if args and _COMPLETION_VARIABLE not in os.environ else None
     try:
-        command = typer.main.get_command(build_app(first if first in COMMANDS else None))
-        returned = command.main(args, prog_name="kerncap", standalone_mode=False)
+        with _starting(as_json):
+            import typer
+
+            from kerncap.cli.output import set_verbosity
+
+            set_verbosity(0)
+            command = typer.main.get_command(build_app(first if first in COMMANDS else None))
+        with _shell_words():
+            returned = command.main(args, prog_name="kerncap", standalone_mode=False)
         if returned == EXIT_INTERRUPTED:  # how newer versions of typer report Ctrl-C
             return _interrupted(as_json)
         return returned if isinstance(returned, int) else EXIT_OK
     except KerncapError as error:
-        print_error(error, as_json=as_json)
+        _print_error(error, as_json)
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return _interrupted(as_json)
     except BrokenPipeError:
         return EXIT_OK
@@ -118,15 +124,31 @@ def run(args: list[str]) -> int:
             return _foreign(error, as_json)
         return _machine(error, as_json)
     except Exception as error:
-        return _foreign(error, as_json)
+        return _interrupted(as_json) if isinstance(error, typer.Abort) else _foreign(error, as_json)
+
+
+def _shell_words() -> AbstractContextManager[None]:
+    if _COMPLETION_VARIABLE not in os.environ:
+        return contextlib.nullcontext()
+    from kerncap.cli import completion
+
+    return completion.shell_words()
+
+
+def _print_error(error: KerncapError, as_json: bool) -> None:
+    from kerncap.cli.output import print_error
+
+    print_error(error, as_json=as_json)
 
 
 def _interrupted(as_json: bool) -> int:
+    """Without any import: it may come in the middle of one."""
     exit_code = 128 + signal.SIGTERM if _terminated.is_set() else EXIT_INTERRUPTED
     message = "interrupted: nothing has a final name that is not whole"
     if as_json:
-        print_json(KerncapError(message, code="interrupted").to_json() | {"exit_code": exit_code})
-    note(message)
+        document = KerncapError(message, code="interrupted").to_json() | {"exit_code": exit_code}
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    sys.stderr.write(message + "\n")
     return exit_code
 
 
@@ -140,11 +162,11 @@ def _machine(error: OSError, as_json: bool) -> int:
         hint=typed(*(("df", "-h") if full else ("ls", "-ld")), place or "."),
     )
     try:
-        print_error(failure, as_json=as_json)
+        _print_error(failure, as_json)
         sys.stdout.flush()
     except OSError:  # stdout itself is what is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print_error(failure, as_json=False)
+        _print_error(failure, False)
     return failure.exit_code
 
 
@@ -155,13 +177,13 @@ def _foreign(error: Exception, as_json: bool) -> int:
         if as_json:
             message = str(getattr(error, "message", None) or error)
             usage = UsageError(message, code="usage.arguments", hint=_help_of(error))
-            print_json(usage.to_json() | {"exit_code": exit_code})
+            print(json.dumps(usage.to_json() | {"exit_code": exit_code}, indent=2))
         show()
         return exit_code
     traceback.print_exc()
     name = type(error).__name__
     bug = KerncapError(f"{name}: {error}; this is a bug in kerncap, please report it", code="internal.unexpected")
-    print_error(bug, as_json=as_json)
+    _print_error(bug, as_json)
     return bug.exit_code
 
 
@@ -173,3 +195,6 @@ def _on_terminate(number: int, frame: FrameType | None) -> None:
     """As Ctrl-C, so that every `finally` runs: temporary names removed, process groups ended."""
     _terminated.set()
     raise KeyboardInterrupt
+
+
+_INTERRUPTING = (signal.default_int_handler, _on_terminate)

@@ -5,20 +5,60 @@ Called by every `kerncap/cli/<command>.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kerncap.cli import completion
+from kerncap.errors import UsageError
+
+_LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
+LocalBundle = Annotated[str, typer.Argument(metavar="BUNDLE", help=f"{_LOCAL}.", autocompletion=completion.bundles)]
+AnyBundle = Annotated[
+    str,
+    typer.Argument(
+        metavar="BUNDLE", help=f"{_LOCAL}, or host[:port]/name[:tag][@digest].", autocompletion=completion.bundles
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Say more on stderr; -vv for everything.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].", autocompletion=completion.devices)
+]
+HsacoOption = Annotated[
+    Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
+]
 PlainHttpOption = Annotated[
     bool,
     typer.Option("--plain-http", help="Talk http to a registry that is not on loopback (loopback always is http)."),
 ]
+MemoryOption = Annotated[
+    int | None, typer.Option("--memory", help="Bytes that a container may take; default: 0.8 of this host's memory.")
+]
+# Source: the Docker engine refuses less.
+_MIN_MEMORY_BYTES = 6 << 20
+
+
+def check_memory(memory: int | None) -> None:
+    """Raises: UsageError `usage.number`."""
+    if memory is not None and memory < _MIN_MEMORY_BYTES:
+        raise UsageError(
+            f"--memory is {memory}, expected bytes, at least {_MIN_MEMORY_BYTES}",
+            code="usage.number",
+            hint=f"--memory {1 << 30}",
+        )
+
+
+def positive(name: str, value: float, example: str) -> None:
+    """Raises: UsageError `usage.number` when a number is not more than 0."""
+    if not math.isfinite(value) or value <= 0:
+        raise UsageError(f"{name} is {value:g}, expected more than 0", code="usage.number", hint=f"{name} {example}")
 
 
 def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, example: str, **settings: Any) -> None:

@@ -10,10 +10,12 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kerncap.bundle.sink import ProgressCall, no_progress
 from kerncap.errors import KerncapError, UsageError
+
+if TYPE_CHECKING:
+    from kerncap.bundle.sink import ProgressCall
 
 _MAX_LINE = 4000
 
@@ -120,7 +122,7 @@ def confirm(question: str, *, yes: bool, what: str) -> None:
 def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCall]:
     """A byte progress bar on stderr, only when stderr is a terminal; the yielded function is safe in threads."""
     if quiet or not sys.stderr.isatty():
-        yield no_progress
+        yield lambda done, total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn

@@ -7,19 +7,23 @@ from typing import Annotated
 
 import typer
 
-from kerncap.bundle.location import ReproducerLocation, parse_output
-from kerncap.bundle.seal import seal
-from kerncap.cli import options
+from kerncap.cli import completion, options
 from kerncap.cli.output import format_bytes, note, print_json, progress_bar, say, set_verbosity
 
 
 def pack(
-    reproducer: Annotated[Path, typer.Argument(help="Reproducer directory, as `kerncap extract` wrote it.")],
+    reproducer: Annotated[
+        Path,
+        typer.Argument(help="Reproducer directory, as `kerncap extract` wrote it.", autocompletion=completion.bundles),
+    ],
     output: Annotated[str, typer.Option("--output", "-o", help="New bundle: oci:DIR[:tag] or FILE.kcap.tar.")],
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
     """Seal a reproducer as a bundle that one digest names; memory data is linked or copied, never compressed again."""
+    from kerncap.bundle.location import ReproducerLocation, parse_output
+    from kerncap.bundle.seal import seal
+
     set_verbosity(verbose)
     location = parse_output(output)
     with progress_bar("pack") as progress:

@@ -6,17 +6,13 @@ from typing import Annotated
 
 import typer
 
-from kerncap.bundle.location import parse_output
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_json, progress_bar, say, set_verbosity
 from kerncap.cli.push import transferred_json
-from kerncap.transport import copy_bundle, open_any
 
 
 def pull(
-    source: Annotated[
-        str, typer.Argument(metavar="REF", help="host[:port]/name[:tag][@digest], oci:DIR or a tar file.")
-    ],
+    source: options.AnyBundle,
     output: Annotated[str, typer.Option("--output", "-o", help="New bundle: oci:DIR[:tag] or FILE.kcap.tar.")],
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -26,6 +22,9 @@ def pull(
 
     From one directory to another on the same disk files are linked, not read: `kerncap verify` checks them.
     """
+    from kerncap.bundle.location import parse_output
+    from kerncap.transport import copy_bundle, open_any
+
     set_verbosity(verbose)
     location = parse_output(output)
     bundle = open_any(source, plain_http=plain_http)

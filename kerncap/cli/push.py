@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kerncap.bundle import Bundle
-from kerncap.bundle.location import LayoutLocation, RegistryLocation, TarLocation, parse_target
 from kerncap.cli import options
-from kerncap.cli.bundle_text import describe_secrets
 from kerncap.cli.output import confirm, format_bytes, note, print_json, progress_bar, say, set_verbosity
-from kerncap.transport import Transferred, copy_bundle, open_any
-from kerncap.transport import push as push_to
-from kerncap.transport.reference import parse_reference
+
+if TYPE_CHECKING:
+    from kerncap.bundle import Bundle
+    from kerncap.bundle.location import LayoutLocation, TarLocation
+    from kerncap.transport import Transferred
 
 
 def push(
-    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag] or FILE.kcap.tar.")],
+    bundle: options.AnyBundle,
     target: Annotated[
         str, typer.Argument(metavar="REF", help="host[:port]/name[:tag], oci:DIR[:tag] or FILE.kcap.tar.")
     ],
@@ -31,6 +30,12 @@ def push(
 
     A bundle holds memory of the captured process: before it leaves this machine, you see what it holds and are asked.
     """
+    from kerncap.bundle.location import RegistryLocation, parse_target
+    from kerncap.cli.bundle_text import describe_secrets
+    from kerncap.transport import open_any
+    from kerncap.transport import push as push_to
+    from kerncap.transport.reference import parse_reference
+
     set_verbosity(verbose)
     location = parse_target(target)
     opened = open_any(bundle, plain_http=plain_http)
@@ -55,6 +60,8 @@ def push(
 
 
 def _copy(opened: Bundle, location: LayoutLocation | TarLocation) -> tuple[Transferred, str]:
+    from kerncap.transport import copy_bundle
+
     with progress_bar("push") as progress:
         return copy_bundle(opened, location, progress=progress), str(location)
 

@@ -9,22 +9,36 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, say, set_verbosity
-from kerncap.workflows.recompile import recompile_here, recompile_in_sandbox
 
 
 def recompile(
-    bundle: Annotated[str, typer.Argument(help="Reproducer directory, oci:DIR[:tag] or FILE.kcap.tar.")],
+    bundle: options.LocalBundle,
     output: Annotated[Path, typer.Option("-o", "--output", help="The code object to write.")],
     trust: Annotated[
         bool, typer.Option("--trust", help="Compile on this machine: the source may read any file that you can.")
     ] = False,
-    image: Annotated[str | None, typer.Option("--image", help="Runtime image of the sandbox.")] = None,
+    image: Annotated[
+        str | None, typer.Option("--image", help="Runtime image of the sandbox; default: the one with the same clang.")
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the compiler may take.")] = 900.0,
+    memory: options.MemoryOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
-    """Compile the carried source for the captured target: in the sandbox, without network and without this machine."""
+    """Compile the carried source for the captured target: in the sandbox, without network and without this machine.
+
+    The equivalent `docker run` line is printed on stderr.
+    """
+    from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
+
     set_verbosity(verbose)
-    outcome = recompile_here(bundle, output) if trust else recompile_in_sandbox(bundle, output, image=image)
+    options.positive("--timeout", timeout, "900")
+    options.check_memory(memory)
+    if trust:
+        outcome = recompile_here(bundle, output, timeout_s=timeout)
+    else:
+        sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"))
+        outcome = recompile_in_sandbox(bundle, output, sandbox)
     if outcome.difference:
         note(outcome.difference)
     if as_json:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import print_json, set_verbosity
-from kerncap.cli.verdict_text import print_verdict
-from kerncap.workflows.replay import Options, judge
 
 
 def replay(
-    bundle: Annotated[str, typer.Argument(help="Reproducer directory, oci:DIR[:tag] or FILE.kcap.tar.")],
-    hsaco: Annotated[Path | None, typer.Option("--hsaco", help="Replay this code object instead.")] = None,
+    bundle: options.LocalBundle,
+    hsaco: options.HsacoOption = None,
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 1,
-    device: Annotated[str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].")] = "auto",
+    device: options.DeviceOption = "auto",
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
     withhold_variables: Annotated[
         bool, typer.Option("--withhold-variables", help="Leave module variables as the code object has them.")
@@ -26,6 +23,9 @@ def replay(
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a captured dispatch and compare all memory with what the application computed."""
+    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.workflows.replay import Options, judge
+
     set_verbosity(verbose)
     chosen = Options(
         device=device,

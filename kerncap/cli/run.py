@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, set_verbosity
-from kerncap.cli.verdict_text import print_verdict
 from kerncap.errors import UsageError
-from kerncap.workflows import run as workflow
-
-# Source: the Docker engine refuses less.
-_MIN_MEMORY_BYTES = 6 << 20
 
 
 def register(app: typer.Typer) -> None:
@@ -25,39 +19,38 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag], FILE.kcap.tar, a reproducer, or a registry reference.")],
+    bundle: options.AnyBundle,
     image: Annotated[
         str | None, typer.Option("--image", help="Runtime image; default: kerncap/runtime:trixie.")
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].")] = "auto",
-    hsaco: Annotated[Path | None, typer.Option("--hsaco", help="Judge this code object instead.")] = None,
+    device: options.DeviceOption = "auto",
+    hsaco: options.HsacoOption = None,
     recompile: Annotated[bool, typer.Option("--recompile", help="Judge the bundle's source, compiled there.")] = False,
     atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a container may take.")] = 900.0,
-    memory: Annotated[int | None, typer.Option("--memory", help="Bytes; default: 0.8 of this host's memory.")] = None,
+    memory: options.MemoryOption = None,
+    plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a bundle in a container, without network, and print the verdict.
 
-    The equivalent `docker run` line is printed on stderr.
+    The equivalent `docker run` lines are printed on stderr.
     """
+    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.workflows import run as workflow
+
     set_verbosity(verbose)
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
-    for name, value in (("--atol", atol), ("--rtol", rtol), ("--timeout", timeout)):
+    for name, value in (("--atol", atol), ("--rtol", rtol)):
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} 1")
-    if timeout == 0:
-        raise UsageError("--timeout is 0, expected seconds", code="usage.number", hint="--timeout 900")
-    if memory is not None and memory < _MIN_MEMORY_BYTES:
-        raise UsageError(
-            f"--memory is {memory}, expected bytes, at least {_MIN_MEMORY_BYTES}",
-            code="usage.number",
-            hint=f"--memory {1 << 30}",
-        )
+    options.positive("--timeout", timeout, "900")
+    options.positive("--iterations", iterations, "2")
+    options.check_memory(memory)
     chosen = workflow.RunOptions(
         image=image,
         device=device,
@@ -67,7 +60,8 @@ def run(
         rtol=rtol,
         iterations=iterations,
         timeout_s=timeout,
-        memory_bytes=memory or workflow.default_memory_bytes(),
+        plain_http=plain_http,
+        memory_bytes=memory,
         say=lambda line: note(f"$ {line}"),
         on_stderr=_pass_on if verbose else None,
     )

@@ -9,16 +9,17 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, progress_bar, say, set_verbosity
-from kerncap.workflows.unpack import unpack_bundle
 
 
 def unpack(
-    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag] or FILE.kcap.tar.")],
+    bundle: options.LocalBundle,
     directory: Annotated[Path, typer.Argument(help="New directory.")],
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
     """Open a bundle into a reproducer directory; its Makefile comes from this kerncap, never from the bundle."""
+    from kerncap.workflows.unpack import unpack_bundle
+
     set_verbosity(verbose)
     with progress_bar("unpack") as progress:
         opened = unpack_bundle(bundle, directory, progress=progress)

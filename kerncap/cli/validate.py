@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import print_json, set_verbosity
-from kerncap.cli.verdict_text import print_verdict
 from kerncap.errors import UsageError
-from kerncap.verdict.plan import Tolerance
-from kerncap.workflows.replay import Options, judge
 
 
 def validate(
-    bundle: Annotated[str, typer.Argument(help="Reproducer directory, oci:DIR[:tag] or FILE.kcap.tar.")],
-    hsaco: Annotated[Path | None, typer.Option("--hsaco", help="The variant's code object; default: captured.")] = None,
+    bundle: options.LocalBundle,
+    hsaco: options.HsacoOption = None,
     atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
-    device: Annotated[str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].")] = "auto",
+    device: options.DeviceOption = "auto",
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Judge a code object from the captured state, with poisoned outputs and with perturbed inputs."""
+    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.verdict.plan import Tolerance
+    from kerncap.workflows.replay import Options, judge
+
     set_verbosity(verbose)
     for name, value in (("--atol", atol), ("--rtol", rtol)):
         if not math.isfinite(value) or value < 0:

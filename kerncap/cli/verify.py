@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source
-from kerncap.bundle.verify import Report
-from kerncap.bundle.verify import verify as check
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, progress_bar, say, set_verbosity
-from kerncap.transport import copy_bundle, open_any
+
+if TYPE_CHECKING:
+    from kerncap.bundle import Bundle
+    from kerncap.bundle.verify import Report
 
 
 def verify(
-    bundle: Annotated[str, typer.Argument(help="oci:DIR[:tag], FILE.kcap.tar, a reproducer or a registry reference.")],
+    bundle: options.AnyBundle,
     deep: Annotated[
         bool, typer.Option("--deep", help="Also decompress every chunk and compare its raw digest.")
     ] = False,
@@ -27,8 +26,14 @@ def verify(
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Check schema, limits and the digest of every blob; a registry reference is fetched to a temporary place first."""
+    from kerncap.bundle import open_bundle
+    from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source
+
     set_verbosity(verbose)
     if isinstance(parse_source(bundle), RegistryLocation):
+        # Only a reference needs the transport, whose import takes longer than all the rest.
+        from kerncap.transport import copy_bundle, open_any
+
         with tempfile.TemporaryDirectory(prefix="kerncap-verify-") as scratch:
             place = LayoutLocation(Path(scratch) / "bundle")
             with progress_bar("pull") as progress:
@@ -38,6 +43,8 @@ def verify(
 
 
 def _report(name: str, opened: Bundle, deep: bool, as_json: bool) -> int:
+    from kerncap.bundle.verify import verify as check
+
     with progress_bar("verify") as progress:
         report = check(opened, deep=deep, progress=progress)
     if as_json:

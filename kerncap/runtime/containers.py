@@ -17,7 +17,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,10 @@ _MAX_STDOUT_BYTES = 512 << 20
 _KEEP_STDERR_BYTES = 1 << 20
 # The command inside has its own deadline; this much later the container is removed from outside.
 _REMOVE_AFTER_S = 20.0
+# What the engine's own host keeps for itself.
+_MEMORY_SHARE = 0.8
+# The engine copies the host's resolv.conf into containers without network, too. Source: RFC 5737, an address of nobody.
+_NO_DNS = "192.0.2.1"
 _KFD = Path("/dev/kfd")
 _DRI = Path("/dev/dri")
 
@@ -89,6 +93,8 @@ class _Spec:
     memory_bytes: int | None = None
     pids: int = 1024
     scratch_bytes: int = 2 << 30
+    network: str = "none"
+    read_only: bool = True
     labels: dict[str, str] = field(default_factory=lambda: {"dev.kerncap.run": "1"})
 
     @property
@@ -96,17 +102,9 @@ class _Spec:
         return f"rw,nosuid,nodev,noexec,size={self.scratch_bytes}"
 
     def docker_line(self) -> str:
-        words = [
-            "docker",
-            "run",
-            "--rm",
-            "--init",
-            "--network",
-            "none",
-            "--read-only",
-            "--tmpfs",
-            f"/tmp:{self._tmpfs}",
-        ]
+        words = ["docker", "run", "--rm", "--init", "--network", self.network]
+        words += ["--dns", _NO_DNS] if self.network == "none" else []
+        words += ["--read-only", "--tmpfs", f"/tmp:{self._tmpfs}"] if self.read_only else []
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(self.pids)]
         words += ["--ulimit", "core=0"]
         words += ["--memory", str(self.memory_bytes)] if self.memory_bytes else []
@@ -125,8 +123,9 @@ class _Spec:
             "command": list(self.command),
             "init": True,
             "auto_remove": True,
-            "network_mode": "none",
-            "read_only": True,
+            "network_mode": self.network,
+            "dns": [_NO_DNS],
+            "read_only": self.read_only,
             "tmpfs": {"/tmp": self._tmpfs},
             "cap_drop": ["ALL"],
             "security_opt": ["no-new-privileges"],
@@ -150,9 +149,38 @@ def _mount_option(source: Path, target: str) -> str:
     return record.getvalue()
 
 
-def docker_line(job: Job) -> str:
+@dataclass(frozen=True)
+class Lasting:
+    """What a printed line names instead of files that are gone by the time it is typed.
+
+    `reference`: where the bundle came from; the entry point pulls it, to the container's own disk, before it gives the
+    network up. `hsaco`: where an earlier line left the variant. `collected`: where this one leaves the collected file.
+    """
+
+    reference: str | None = None
+    plain_http: bool = False
+    hsaco: Path | None = None
+    collected: Path | None = None
+
+
+def docker_line(job: Job, lasting: Lasting | None = None) -> str:
     """The `docker run` line that does the same; what `kerncap run` prints."""
-    return _spec(job).docker_line()
+    spec, lasting = _spec(job), lasting or Lasting()
+    inside, volumes = _mounts(job)
+    if lasting.hsaco is not None:
+        volumes = (*volumes[:-1], (lasting.hsaco, _HSACO))
+    spec = replace(spec, volumes=volumes)
+    if lasting.reference is not None:
+        command = [lasting.reference if word == inside else word for word in spec.command]
+        command += ["--plain-http"] if lasting.plain_http else []
+        spec = replace(spec, command=tuple(command), volumes=volumes[1:], network="host", read_only=False)
+    line = spec.docker_line()
+    # The container sends a tar when it collects.
+    return f"{line} | tar -xO file > {shlex.quote(str(lasting.collected))}" if lasting.collected else line
+
+
+def _default_memory_bytes() -> int:
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * _MEMORY_SHARE)
 
 
 def run(job: Job, *, on_stderr: Callable[[bytes], None] | None = None) -> Outcome:
@@ -282,7 +310,7 @@ def _spec(job: Job) -> _Spec:
         devices=devices,
         groups=groups,
         user=own_user,
-        memory_bytes=job.memory_bytes,
+        memory_bytes=job.memory_bytes or _default_memory_bytes(),
         pids=job.pids,
         scratch_bytes=job.scratch_bytes,
     )

@@ -12,9 +12,9 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from kerncap.errors import CompileError
@@ -22,10 +22,10 @@ from kerncap.source import compiler as compilers
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.find import candidates
+from kerncap.source.overlay import inside, overlay
 
 log = logging.getLogger(__name__)
 
-SOURCE_ROOT = PurePosixPath("src/root")
 _SYSTEM = ("/usr/", "/opt/rocm")
 
 
@@ -115,11 +115,6 @@ def take_apart_raw(entry: Entry) -> list[str]:
     return [words[0], *expand_response_files(words[1:], entry.cwd)]
 
 
-def inside(path: Path) -> PurePosixPath:
-    """Where a file of an absolute path lies in the reproducer."""
-    return SOURCE_ROOT / path.as_posix().lstrip("/")
-
-
 def _copy(directory: Path, path: Path) -> dict[str, Any]:
     place = directory / inside(path)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -129,33 +124,6 @@ def _copy(directory: Path, path: Path) -> dict[str, Any]:
         "path": str(inside(path)),
         "digest": "sha256:" + hashlib.sha256(place.read_bytes()).hexdigest(),
         "system": str(path).startswith(_SYSTEM),
-    }
-
-
-def overlay(files: Iterable[Path]) -> dict[str, Any]:
-    """A clang VFS overlay (JSON is YAML) that puts each carried file where the compile looked for it.
-
-    Source: llvm/Support/VirtualFileSystem.h, RedirectingFileSystem: with `overlay-relative` the external contents are
-    relative to the overlay file's own directory, so that the reproducer can lie anywhere.
-    """
-    folders: dict[str, list[Path]] = {}
-    for path in files:
-        folders.setdefault(str(path.parent), []).append(path)
-    return {
-        "version": 0,
-        "case-sensitive": "true",
-        "overlay-relative": "true",
-        "roots": [
-            {
-                "name": folder,
-                "type": "directory",
-                "contents": [
-                    {"name": path.name, "type": "file", "external-contents": str(inside(path))}
-                    for path in sorted(paths)
-                ],
-            }
-            for folder, paths in sorted(folders.items())
-        ],
     }
 
 

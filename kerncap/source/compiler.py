@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 from kerncap import proc
 from kerncap.errors import CompileError
 
-_COMPILE_TIMEOUT_S = 900.0
+TIMEOUT_S = 900.0
 _SHOWN_LINES = 40
 _HIPCC_LINE = re.compile(r"^hipcc-cmd: (.*)$", re.MULTILINE)
 
@@ -111,13 +112,14 @@ def compile_device(
     cwd: Path | None,
     depfile: Path | None = None,
     overlay: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
 ) -> None:
     """One translation unit to one raw code object.
 
-    Raises: CompileError `compile.failed`, with what the compiler said.
+    Raises: CompileError `compile.failed`, with what the compiler said; `compile.timeout`.
     """
     argv = [clang, "-x", "hip", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output"]
-    argv += arguments
+    argv += ["-fno-crash-diagnostics", *arguments]  # which would be left behind in the folder for temporary files
     if depfile is not None:
         # Not -MD -MF: clang 21 with --cuda-device-only does not pass the file on (clang 17 does).
         for word in ("-dependency-file", str(depfile), "-MT", "kernel", "-sys-header-deps"):
@@ -125,12 +127,30 @@ def compile_device(
     if overlay is not None:
         argv += ["-ivfsoverlay", str(overlay)]
     argv += ["-o", str(out), str(main)]
-    done = proc.run(argv, timeout_s=_COMPILE_TIMEOUT_S, cwd=cwd, keep_bytes=1 << 20)
+    done = proc.run(argv, timeout_s=timeout_s, cwd=cwd, keep_bytes=1 << 20)
+    if done.timed_out:
+        raise CompileError(
+            f"{main} is not compiled after {timeout_s:g} s", code="compile.timeout", hint=f"edit {main}, or --timeout"
+        )
     if not done.ok or not out.is_file():
-        why = "it took too long" if done.timed_out else f"{os.path.basename(clang)} exited with {done.returncode}"
-        lines = done.error_text.splitlines()
-        said = "\n".join(lines[:_SHOWN_LINES]) + ("\n..." if len(lines) > _SHOWN_LINES else "")
-        raise CompileError(f"{main} does not compile: {why}\n{said}", code="compile.failed", hint=f"edit {main}")
+        raise CompileError(
+            f"{main} does not compile: {os.path.basename(clang)} {_how_it_ended(done)}\n{_beginning(done.error_text)}",
+            code="compile.failed",
+            hint=f"edit {main}",
+        )
+
+
+def _how_it_ended(done: proc.Completed) -> str:
+    """Out of memory is told by a signal, by the driver of it, or by LLVM's own words."""
+    words = ("execute command: Killed", "out of memory", "std::bad_alloc")
+    if done.returncode == -signal.SIGKILL or any(word in done.error_text for word in words):
+        return "needs more memory than it may have"
+    return f"exited with {done.returncode}"
+
+
+def _beginning(text: str) -> str:
+    lines = text.splitlines()
+    return "\n".join(lines[:_SHOWN_LINES]) + ("\n..." if len(lines) > _SHOWN_LINES else "")
 
 
 def has_kernel(code_object: Path, mangled: str) -> bool:

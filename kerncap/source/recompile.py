@@ -7,18 +7,25 @@ Called by the recompile workflow, which decides where this may run: in the sandb
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kerncap.errors import BundleError, CompileError
 from kerncap.source import compiler as compilers
-from kerncap.source.arguments import check_allowed
-from kerncap.source.closure import inside
+from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
+from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay
 
-_MAX_DOCUMENT_BYTES = 16 << 20
+log = logging.getLogger(__name__)
+
+_MAX_CODE_OBJECT_BYTES = 256 << 20  # the sandbox's answer is held in memory
+# Source: LLVM's AMDGPU usage document, target ids.
+_TARGET = re.compile(r"gfx[0-9a-z]+(-[0-9a-z]+)*(:(sramecc|xnack)[+-])*\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -30,20 +37,19 @@ class Recompiled:
     difference: str | None
 
 
-def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
+def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float = compilers.TIMEOUT_S) -> Recompiled:
     """Compile `directory`'s source to `output`, which must not exist.
 
-    Raises: CompileError; BundleError when compile.json is malformed.
+    Raises: CompileError; BundleError when compile.json or vfs.yaml is malformed or hostile.
     """
     document = _load(directory)
-    arguments: list[str] = document["arguments"]
-    check_allowed(arguments)
     main = directory / inside(Path(document["main"]))
-    overlay = directory / "vfs.yaml"
-    for path in (main, overlay):
-        if not path.is_file() or not path.resolve().is_relative_to(directory.resolve()):
+    for path in (main, directory / "vfs.yaml"):
+        if not path.is_file():
             raise CompileError(f"{path} is missing", code="compile.no-source", hint="capture with --source-dir")
-    check_overlay(overlay)
+    view = read_overlay(directory)
+    check_inside(directory, main)
+    arguments = checked_arguments(document["arguments"], view)
     wanted = compilers.major_version(document["compiler"]["version"])
     clang = compilers.find_clang(wanted)
     difference = None
@@ -52,7 +58,8 @@ def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
     if output.exists():
         raise CompileError(f"{output} exists", code="compile.output-exists", hint=f"rm {output}")
     with tempfile.TemporaryDirectory(prefix=".kerncap-recompile-", dir=output.absolute().parent) as scratch:
-        made = Path(scratch, "kernel.hsaco")
+        made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
+        overlay.write_text(json.dumps(view.document()), "utf-8")
         compilers.compile_device(
             clang.path,
             arguments,
@@ -60,8 +67,15 @@ def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
             document["target"],
             made,
             cwd=Path(scratch),
-            overlay=overlay.absolute(),
+            overlay=overlay,
+            timeout_s=timeout_s,
         )
+        if made.stat().st_size > _MAX_CODE_OBJECT_BYTES:
+            raise CompileError(
+                f"the compiled source is {made.stat().st_size} bytes, more than {_MAX_CODE_OBJECT_BYTES}",
+                code="compile.too-big",
+                hint=f"edit {main}",
+            )
         if not compilers.has_kernel(made, mangled):
             raise CompileError(
                 f"the compiled source has no kernel {mangled}",
@@ -72,51 +86,48 @@ def recompile(directory: Path, output: Path, mangled: str) -> Recompiled:
     return Recompiled(output, clang.version, difference)
 
 
+def checked_arguments(arguments: Sequence[str], view: View) -> list[str]:
+    """The arguments for the compiler: on the allow-list, their files carried, their folders those of carried files.
+
+    A folder of which nothing is carried is left out: the original compile read nothing there, and what this machine has
+    there is no part of the bundle. Raises: BundleError `bundle.unsupported-argument`, `bundle.outside-path`.
+    """
+    refused = first_refused(arguments)
+    if refused is not None:
+        raise BundleError(
+            f"compile.json has an argument that no bundle may have, {refused}",
+            code="bundle.unsupported-argument",
+            hint="kerncap unpack BUNDLE DIR, then edit DIR/compile.json",
+        )
+    kept: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word in FILE_OPTIONS:
+            value = next(words)
+            if value not in view.files:
+                raise BundleError(
+                    f"compile.json has {word} {value}, a file that the bundle does not carry",
+                    code="bundle.outside-path",
+                    hint="kerncap unpack BUNDLE DIR, then edit DIR/compile.json",
+                )
+            kept += [word, value]
+        elif word in DIRECTORY_OPTIONS or word.startswith("-I"):
+            option, value = (word, next(words)) if word in DIRECTORY_OPTIONS else ("-I", word[2:])
+            if value in view.folders:
+                kept += [option, value]
+            else:
+                log.info("left out %s %s: nothing of it is carried", option, value)
+        else:
+            kept.append(word)
+    return kept
+
+
 def original_compiler_major(directory: Path) -> int | None:
     """The major version of the clang that compiled the original.
 
     Raises: CompileError `compile.no-source`, BundleError.
     """
     return compilers.major_version(_load(directory)["compiler"]["version"])
-
-
-def check_overlay(path: Path) -> None:
-    """An overlay may only lead into `src/` of its own directory.
-
-    Raises: BundleError `bundle.hostile-overlay`.
-    """
-    document = _json(path)
-
-    def walk(node: Any) -> None:
-        if isinstance(node, dict):
-            external = node.get("external-contents")
-            if external is not None:
-                parts = Path(str(external)).parts
-                if Path(str(external)).is_absolute() or ".." in parts or parts[:1] != ("src",):
-                    raise BundleError(f"vfs.yaml leads out of the bundle: {external!r}", code="bundle.hostile-overlay")
-            if node.get("type") == "directory-remap":
-                raise BundleError("vfs.yaml maps whole directories", code="bundle.hostile-overlay")
-            for value in node.values():
-                walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                walk(value)
-
-    walk(document)
-    if document.get("overlay-relative") not in ("true", True):
-        raise BundleError("vfs.yaml is not relative to the bundle", code="bundle.hostile-overlay")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > _MAX_DOCUMENT_BYTES:
-            raise ValueError("it is too big")
-        document = json.loads(path.read_text("utf-8"))
-        if not isinstance(document, dict):
-            raise ValueError("it is no object")
-        return document
-    except (OSError, ValueError) as error:
-        raise BundleError(f"{path.name} cannot be read: {error}", code="bundle.malformed") from None
 
 
 def _load(directory: Path) -> dict[str, Any]:
@@ -127,19 +138,19 @@ def _load(directory: Path) -> dict[str, Any]:
             code="compile.no-source",
             hint="kerncap extract KERNEL --source-dir DIR ...",
         )
-    document = _json(path)
+    document = read_json(path)
     if document.get("schema") != "kerncap.compile/1":
-        raise BundleError(f"compile.json has schema {document.get('schema')!r}", code="bundle.unknown-version")
+        raise BundleError(
+            f"compile.json has schema {document.get('schema')!r}, this kerncap knows kerncap.compile/1",
+            code="bundle.unknown-version",
+            hint="a newer kerncap",
+        )
     main, arguments, target = document.get("main"), document.get("arguments"), document.get("target")
     words = isinstance(arguments, list) and all(isinstance(a, str) for a in arguments)
-    if not isinstance(main, str) or not os.path.isabs(main) or os.path.normpath(main) != main or not words:
-        raise BundleError("compile.json has no absolute main file or no arguments", code="bundle.malformed")
-    if (
-        not isinstance(target, str)
-        or not target.startswith("gfx")
-        or not target.replace(":", "").replace("+", "").replace("-", "").isalnum()
-    ):
-        raise BundleError(f"compile.json has the target {target!r}", code="bundle.malformed")
+    if not isinstance(main, str) or not is_canonical(main) or not words:
+        raise malformed("compile.json has no absolute main file or no arguments")
+    if not isinstance(target, str) or not _TARGET.match(target):
+        raise malformed(f"compile.json has the target {target!r}")
     if not isinstance(document.get("compiler"), dict) or not isinstance(document["compiler"].get("version"), str):
-        raise BundleError("compile.json names no compiler", code="bundle.malformed")
+        raise malformed("compile.json names no compiler")
     return document

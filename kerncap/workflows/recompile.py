@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,11 @@ from kerncap.bundle.files import new_file
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
 from kerncap.errors import KerncapError, UsageError, error_from_code
 from kerncap.runtime import catalog, containers
+from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
 from kerncap.source.recompile import Recompiled, original_compiler_major, recompile
+
+# Beside the compiler: start of the container, the bundle's source unpacked, the result sent.
+_AROUND_COMPILE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Outcome:
         }
 
 
-def recompile_here(path: str, output: Path) -> Outcome:
+def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOUT_S) -> Outcome:
     """On this machine: in the sandbox itself, or because the user said `--trust`.
 
     Raises: CompileError, BundleError, UsageError `usage.output-exists`.
@@ -49,10 +53,10 @@ def recompile_here(path: str, output: Path) -> Outcome:
     bundle = open_bundle(path)
     mangled = bundle.capture.kernel.name
     if not bundle.sealed:
-        return _outcome(recompile(_folder(bundle), output, mangled))
+        return _outcome(recompile(_folder(bundle), output, mangled, timeout_s=timeout_s))
     with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
         bundle.extract_source(Path(scratch))
-        return _outcome(recompile(Path(scratch), output, mangled))
+        return _outcome(recompile(Path(scratch), output, mangled, timeout_s=timeout_s))
 
 
 def _folder(bundle: Bundle) -> Path:
@@ -63,7 +67,18 @@ def _outcome(made: Recompiled) -> Outcome:
     return Outcome(made.output, made.compiler, made.difference)
 
 
-def recompile_in_sandbox(path: str, output: Path, *, image: str | None = None, timeout_s: float = 900.0) -> Outcome:
+@dataclass(frozen=True)
+class Sandbox:
+    """The container of a compile. `say` gets its `docker run` line, in which `lasting` stands for what is temporary."""
+
+    image: str | None = None
+    timeout_s: float = COMPILE_TIMEOUT_S
+    memory_bytes: int | None = None
+    say: Callable[[str], None] = lambda line: None
+    lasting: containers.Lasting | None = None
+
+
+def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
     """In a container of a runtime image: without network, without anything of this machine but the bundle.
 
     Raises: CompileError, BundleError, HostError (no engine, no image), UsageError `usage.output-exists`.
@@ -74,15 +89,17 @@ def recompile_in_sandbox(path: str, output: Path, *, image: str | None = None, t
     if isinstance(location, RegistryLocation):
         raise UsageError(f"{path} is in a registry", code="usage.not-local", hint=f"kerncap pull {path} -o b.kcap.tar")
     job = containers.Job(
-        image=image or _image_for(bundle),
+        image=sandbox.image or _image_for(bundle),
         command="recompile",
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,
-        arguments=("--trust",),
+        arguments=("--trust", "--timeout", f"{sandbox.timeout_s:g}"),
         device=None,
         collect="-o",
-        timeout_s=timeout_s,
+        timeout_s=sandbox.timeout_s + _AROUND_COMPILE_S,
+        memory_bytes=sandbox.memory_bytes,
     )
+    sandbox.say(containers.docker_line(job, sandbox.lasting or containers.Lasting(collected=output)))
     done = containers.run(job)
     document = _answer(done.stdout)
     if done.exit_code != 0 or done.file is None:

@@ -6,12 +6,12 @@ Called by `kerncap run`. A reference is pulled on this host first: only files go
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,15 @@ from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, 
 from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
-from kerncap.workflows.recompile import recompile_in_sandbox
+from kerncap.workflows.recompile import Sandbox, recompile_in_sandbox
 
 _DISPATCH_TIMEOUT_S = 60.0
-# What the engine's own host keeps for itself.
-_MEMORY_SHARE = 0.8
 
 Say = Callable[[str], None]
 
 
 def default_image() -> str:
     return image_name("runtime", DEFAULT_SUITE)
-
-
-def default_memory_bytes() -> int:
-    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * _MEMORY_SHARE)
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,8 @@ class RunOptions:
     rtol: float = 0.0
     iterations: int = 2
     timeout_s: float = 900.0
-    memory_bytes: int = field(default_factory=default_memory_bytes)
+    plain_http: bool = False
+    memory_bytes: int | None = None
     say: Say = lambda line: None
     on_stderr: Callable[[bytes], None] | None = None
 
@@ -60,12 +55,18 @@ def run(source: str, options: RunOptions) -> Verdict:
     """
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kerncap-run-")))
-        location = _local(parse_source(source), scratch)
+        named = parse_source(source)
+        reference = str(named) if isinstance(named, RegistryLocation) else None
+        lasting = containers.Lasting(reference, options.plain_http)
+        location = _local(named, scratch, options)
         hsaco = options.hsaco
         if options.recompile:
-            hsaco = scratch / "recompiled.hsaco"
-            recompile_in_sandbox(str(location), hsaco, image=options.image, timeout_s=options.timeout_s)
+            hsaco, kept = scratch / "recompiled.hsaco", _free_name(Path.cwd())
+            compiling = replace(lasting, collected=kept)
+            sandbox = Sandbox(options.image, options.timeout_s, options.memory_bytes, options.say, compiling)
+            recompile_in_sandbox(str(location), hsaco, sandbox)
             hsaco.chmod(0o644)
+            lasting = replace(lasting, hsaco=kept)
         job = _job(
             "validate",
             location,
@@ -77,7 +78,15 @@ def run(source: str, options: RunOptions) -> Verdict:
             device=options.device,
             hsaco=hsaco,
         )
-        return parse_verdict(_document(_run(job, options), "validate"))
+        options.say(containers.docker_line(job, lasting))
+        done = containers.run(job, on_stderr=options.on_stderr)
+        return parse_verdict(_document(done, "validate"))
+
+
+def _free_name(folder: Path) -> Path:
+    """For the printed lines: the first writes the compiled source there, the second reads it."""
+    names = itertools.chain(("recompiled.hsaco",), (f"recompiled-{number}.hsaco" for number in itertools.count(2)))
+    return next(folder / name for name in names if not (folder / name).exists())
 
 
 def _job(command: str, location: Location, options: RunOptions, **more: Any) -> containers.Job:
@@ -93,11 +102,6 @@ def _job(command: str, location: Location, options: RunOptions, **more: Any) -> 
     )
 
 
-def _run(job: containers.Job, options: RunOptions) -> containers.Outcome:
-    options.say(containers.docker_line(job))
-    return containers.run(job, on_stderr=options.on_stderr)
-
-
 def _document(outcome: containers.Outcome, doing: str) -> dict[str, Any]:
     containers.raise_for_failure(outcome, doing)
     try:
@@ -109,12 +113,12 @@ def _document(outcome: containers.Outcome, doing: str) -> dict[str, Any]:
     return document
 
 
-def _local(location: Location, scratch: Path) -> Location:
+def _local(location: Location, scratch: Path, options: RunOptions) -> Location:
     if not isinstance(location, RegistryLocation):
         return location
     # Only a reference needs the transport, whose import takes longer than all the rest.
     from kerncap.transport.transfer import copy_bundle, open_any
 
     pulled = LayoutLocation(scratch / "bundle")
-    copy_bundle(open_any(location), pulled)
+    copy_bundle(open_any(location, plain_http=options.plain_http), pulled)
     return pulled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,49 @@ def test_ctrl_c_is_a_document_with_json(monkeypatch: pytest.MonkeyPatch, capsys:
     assert (document["code"], document["exit_code"]) == ("interrupted", 130)
 
 
+SWALLOWING = """
+import sys, time
+print("importing", file=sys.stderr, flush=True)
+try:
+    time.sleep(60)
+except BaseException:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_during_the_imports_is_a_document_with_json(
+    tmp_path: Path, number: signal.Signals, exit_code: int
+) -> None:
+    """Even when the module that is being imported swallows exceptions."""
+    (tmp_path / "typer.py").write_text(SWALLOWING)
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{_ROOT}"}
+    argv = [sys.executable, "-m", "kerncap", "doctor", "--json"]
+    process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "importing\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == exit_code, err
+    document = json.loads(out)
+    assert (document["schema"], document["code"], document["exit_code"]) == (
+        "kerncap.error/1",
+        "interrupted",
+        exit_code,
+    )
+    assert "Traceback" not in err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """What takes long to import is imported by the command that needs it."""
+    script = "import sys; from kerncap.cli import main; main.run(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=_ROOT, check=True)
+    assert "extract" in done.stdout
+    loaded = set(done.stderr.split())
+    assert "typer" in loaded
+    assert not loaded & {"docker", "oras", "numpy", "requests", "jsonschema", "jinja2", "zstandard", "rich.progress"}
+
+
 @pytest.mark.parametrize("words", [["--timeout", "0"], ["--memory", "-1"], ["--memory", "0"], ["--atol", "nan"]])
 def test_run_refuses_numbers_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["run", "oci:nowhere", *words, "--json"]) == 2
@@ -119,18 +163,6 @@ def test_native_codes_map_to_classes() -> None:
     assert isinstance(error_from_code("vgpu.page-fault", "m"), ReplayError)
     assert error_from_code("bundle.x", "m").exit_code == 4
     assert type(error_from_code("odd", "m")) is KerncapError
-
-
-def test_completion_lists_the_commands() -> None:
-    env = {
-        **os.environ,
-        "_KERNCAP_COMPLETE": "complete_bash",
-        "COMP_WORDS": "kerncap ",
-        "COMP_CWORD": "1",
-        "PYTHONPATH": str(_ROOT),
-    }
-    done = subprocess.run([sys.executable, "-m", "kerncap"], env=env, capture_output=True, text=True, check=False)
-    assert set(done.stdout.split()) >= set(cli.COMMANDS)
 
 
 def test_hints_can_be_typed_whatever_a_path_is() -> None:

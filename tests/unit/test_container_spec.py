@@ -37,6 +37,7 @@ def test_line_and_sdk_say_the_same(layout: Path) -> None:
     end = words.index(IMAGE)
     assert words[end + 1 :] == sdk["command"]
     assert values(words, "--network") == [sdk["network_mode"]] == ["none"]
+    assert values(words, "--dns") == sdk["dns"]
     assert "--read-only" in words
     assert sdk["read_only"] is True
     assert values(words, "--cap-drop") == sdk["cap_drop"] == ["ALL"]
@@ -102,6 +103,31 @@ def test_gpu_without_driver_is_refused(layout: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(HostError) as caught:
         containers.docker_line(Job(IMAGE, "validate", layout, device="gpu:1"))
     assert caught.value.code == "host.no-gpu"
+
+
+def test_a_line_names_what_lasts(layout: Path) -> None:
+    """The registry reference instead of a pulled copy, and the file that an earlier line leaves."""
+    hsaco = layout / "temporary.hsaco"
+    hsaco.write_bytes(b"\x7fELF")
+    job = Job(IMAGE, "validate", layout, ("--iterations", "3"), hsaco=hsaco, device="vgpu:gfx942")
+    lasting = containers.Lasting("localhost:5000/a b:1", plain_http=True, hsaco=Path("/here/kept.hsaco"))
+    words = shlex.split(containers.docker_line(job, lasting))
+    assert values(words, "--mount") == ["type=bind,source=/here/kept.hsaco,target=/variant.hsaco,readonly"]
+    assert values(words, "--network") == ["host"]
+    assert "--read-only" not in words
+    assert values(words, "--cap-drop") == ["ALL"]
+    assert values(words, "--memory") == [str(containers._default_memory_bytes())]
+    inside = words[words.index(IMAGE) + 1 :]
+    assert inside[:4] == ["--deadline", "300", "validate", "localhost:5000/a b:1"]
+    assert inside[-1] == "--plain-http"
+    compiling = Job(IMAGE, "recompile", layout, ("--trust",), device=None, collect="-o")
+    line = containers.docker_line(compiling, containers.Lasting(collected=Path("a b.hsaco")))
+    assert line.endswith("-o /tmp/collected --json | tar -xO file > 'a b.hsaco'")
+
+
+def test_no_container_is_without_a_memory_limit(layout: Path) -> None:
+    sdk = containers._spec(Job(IMAGE, "recompile", layout, device=None)).sdk_arguments()
+    assert sdk["mem_limit"] == containers._default_memory_bytes() > 0
 
 
 def test_private_bundle_is_refused_for_root(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kerncap.errors import BundleError, CompileError
+from kerncap.errors import CompileError
 from kerncap.names import base_name, near_names
-from kerncap.source.arguments import check_allowed, take_apart
-from kerncap.source.closure import inside, overlay
+from kerncap.source.arguments import take_apart
 from kerncap.source.compiler import parse_depfile
 from kerncap.source.database import find_database, load_database
 from kerncap.source.find import candidates, defines, kernels_of
-from kerncap.source.recompile import check_overlay, recompile
+from kerncap.source.recompile import recompile
 
 
 @pytest.mark.parametrize(
@@ -67,42 +66,9 @@ def test_arguments_are_sorted(tmp_path: Path) -> None:
         "-mllvm",
         "-amdgpu-x=1",
     )
-    with pytest.raises(CompileError, match="fgpu-rdc"):
+    with pytest.raises(CompileError, match="fgpu-rdc") as error:
         take_apart(command.split(), tmp_path, tmp_path / "a.hip")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["-fplugin=/tmp/x.so"],
-        ["-fpass-plugin=/tmp/x.so"],
-        ["-Xclang", "-load"],
-        ["-Xclang", "-fplugin=x"],
-        ["-mllvm", "-load=/tmp/x.so"],
-        ["-mllvm", "-amdgpu-dump=/etc/passwd"],
-        ["@/tmp/args"],
-        ["-Wl,-T,/tmp/x"],
-        ["-o", "/etc/passwd"],
-        ["-Irelative"],
-        ["-include", "../x.h"],
-        ["-specs=/tmp/x"],
-        ["-B/tmp"],
-        ["--config=/tmp/x"],
-        ["/etc/passwd"],
-        ["-fprofile-use=/tmp/x"],
-        ["-ivfsoverlay", "/tmp/x"],
-        ["-fmodules"],
-        ["-Xarch_device", "-O2"],
-        ["-fdump=/x/y"],
-        ["--gcc-toolchain=/tmp"],
-        [""],
-    ],
-)
-def test_arguments_of_a_stranger_are_refused_by_name(words: list[str]) -> None:
-    with pytest.raises(CompileError) as error:
-        check_allowed(words)
-    assert words[0] in error.value.message
-    assert error.value.exit_code == 8
+    assert (error.value.code, error.value.exit_code) == ("compile.unsupported-argument", 8)
 
 
 def test_both_forms_of_the_database(tmp_path: Path) -> None:
@@ -174,20 +140,6 @@ def test_candidates_by_object_then_text(tmp_path: Path) -> None:
     assert error.value.code == "compile.kernel-not-found"
 
 
-def test_overlay_leads_into_the_bundle_only(tmp_path: Path) -> None:
-    path = tmp_path / "vfs.yaml"
-    path.write_text(json.dumps(overlay([Path("/usr/include/a.h"), Path("/home/x/b.hip"), Path("/usr/include/c.h")])))
-    check_overlay(path)
-    assert str(inside(Path("/usr/include/a.h"))) == "src/root/usr/include/a.h"
-    for evil in ("/etc/passwd", "src/../../x", "capture/x"):
-        document = overlay([Path("/a/b.h")])
-        document["roots"][0]["contents"][0]["external-contents"] = evil
-        path.write_text(json.dumps(document))
-        with pytest.raises(BundleError) as error:
-            check_overlay(path)
-        assert error.value.code == "bundle.hostile-overlay"
-
-
 def test_dependency_output() -> None:
     text = "kernel: a.hip \\\n  /usr/include/with\\ blank.h \\\n  dollar$$.h\n\nb.h:\n"
     assert parse_depfile(text) == ["a.hip", "/usr/include/with blank.h", "dollar$.h"]
@@ -197,17 +149,3 @@ def test_recompile_without_source(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as error:
         recompile(tmp_path, tmp_path / "v.hsaco", "_Z1kv")
     assert error.value.code == "compile.no-source"
-
-
-@pytest.mark.parametrize("main", ["relative.hip", "/a/../../etc/passwd"])
-def test_recompile_of_a_hostile_document(tmp_path: Path, main: str) -> None:
-    document = {
-        "schema": "kerncap.compile/1",
-        "main": main,
-        "arguments": ["-O2"],
-        "target": "gfx942",
-        "compiler": {"version": "clang version 17.0.6"},
-    }
-    (tmp_path / "compile.json").write_text(json.dumps(document))
-    with pytest.raises(BundleError):
-        recompile(tmp_path, tmp_path / "v.hsaco", "_Z1kv")
