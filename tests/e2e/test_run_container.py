@@ -171,6 +171,22 @@ def test_plain_docker_run_pulls_first(suite: str, layout: Path, tmp_path: Path) 
     assert json.loads(done.stdout)["kernel"]
 
 
+def test_printed_line_of_a_reference_can_be_typed(suite: str, layout: Path, tmp_path: Path) -> None:
+    """It names the reference, not the copy that `kerncap run` pulled and removed; the answer is the same."""
+    with running_registry(tmp_path / "registry") as host:
+        reference = f"{host}/bugs/made-up:1"
+        subprocess.run([*KERNCAP, "push", f"oci:{layout}", reference], check=True, capture_output=True)
+        argv = [*KERNCAP, "run", reference, "--image", image(suite), "--device", "vgpu:gfx942", "--json"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+        [line] = [line[2:] for line in done.stderr.splitlines() if line.startswith("$ ")]
+        assert reference in line
+        assert "--mount" not in line
+        typed = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120)
+    # The code object is made up: that is found out in both.
+    assert done.returncode == typed.returncode != 0, typed.stderr
+    assert json.loads(done.stdout)["code"] == json.loads(typed.stdout)["code"]
+
+
 def test_reference_without_network_is_a_transport_error(suite: str) -> None:
     argv = ["docker", "run", "--rm", "--network", "none", image(suite), "127.0.0.1:9/bugs/made-up:1"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=180)
