@@ -1,9 +1,11 @@
 #include "vgpu/config.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "vgpu/cores.hpp"
 #include "vgpu/report.hpp"
 
 namespace kerncap::vgpu {
@@ -28,11 +30,13 @@ void apply_option(Config& config, std::string_view word) {
     config.gpus = parse_number(word, value, 1, kMaxGpus);
   } else if (key == "log") {
     config.log_level = static_cast<int>(parse_number(word, value, 0, 4));
+  } else if (key == "threads") {
+    config.threads = parse_number(word, value, 1, kMaxThreads);
   } else if (key == "trace" && !value.empty()) {
     config.trace_file = value;
   } else {
     throw std::invalid_argument("KERNCAP_VGPU: unknown option '" + std::string(word) +
-                                "' (known: bar=private|large, gpus=N, trace=FILE, log=0..4)");
+                                "' (known: bar=private|large, gpus=N, threads=N, trace=FILE, log=0..4)");
   }
 }
 
@@ -40,6 +44,7 @@ void apply_option(Config& config, std::string_view word) {
 
 Config parse_config(std::string_view text) {
   Config config;
+  config.threads = std::min(usable_cores(), kMaxThreads);
   bool first = true;
   while (first || !text.empty()) {
     const auto comma = text.find(',');

@@ -15,9 +15,11 @@ struct Config {
   bool large_bar = false;
   std::string trace_file;
   int log_level = 0;
+  unsigned threads = 1;  // host threads that one dispatch may use
 };
 
 inline constexpr unsigned kMaxGpus = 16;
+inline constexpr unsigned kMaxThreads = 256;
 
 // Throws std::invalid_argument naming the word that is wrong.
 Config parse_config(std::string_view text);

@@ -134,8 +134,8 @@ Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, c
   dispatch.packet_va = reinterpret_cast<std::uintptr_t>(&packet_copy);
   dispatch.shared_aperture_hi = 0x10000;
   dispatch.private_aperture_hi = 0x20000;
-  const std::atomic<bool> cancel{false};
-  return execute(launch.target, dispatch, memory, launch.trace, cancel);
+  const std::atomic<bool> never{false};
+  return execute(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : never, launch.threads);
 }
 
 }  // namespace kerncap::vgpu::isa::test

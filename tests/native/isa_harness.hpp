@@ -1,6 +1,7 @@
 // A small loader for the interpreter's tests: code object into memory, kernarg segment, one dispatch.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,6 +68,8 @@ struct Launch {
   std::uint32_t workgroup[3] = {1, 1, 1};
   std::uint32_t group_bytes = 0, private_bytes = 0;
   Trace* trace = nullptr;
+  unsigned threads = 1;
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, const Arguments& arguments,

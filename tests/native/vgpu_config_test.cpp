@@ -2,8 +2,12 @@
 #include "vgpu/config.hpp"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "vgpu/cores.hpp"
 
 namespace kerncap::vgpu {
 namespace {
@@ -26,12 +30,38 @@ TEST(Config, DefaultsArePrivateBarOneGpuQuiet) {
   EXPECT_FALSE(config.large_bar);
   EXPECT_EQ(config.log_level, 0);
   EXPECT_EQ(config.trace_file, "");
+  EXPECT_EQ(config.threads, std::min(usable_cores(), kMaxThreads));
+}
+
+TEST(Config, CoresOfAnAffinityMask) {
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &before)) {
+      CPU_SET(cpu, &one);
+      break;
+    }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_cores(), 1u);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_LE(usable_cores(), static_cast<unsigned>(CPU_COUNT(&before)));
+}
+
+TEST(Config, CoresOfAQuota) {
+  EXPECT_EQ(quota_cores("200000 100000\n"), 2u);
+  EXPECT_EQ(quota_cores("150000 100000\n"), 2u);
+  EXPECT_EQ(quota_cores("10000 100000\n"), 1u);
+  EXPECT_EQ(quota_cores("max 100000\n"), 0u);
+  EXPECT_EQ(quota_cores(""), 0u);
+  EXPECT_EQ(quota_cores("200000"), 0u);
 }
 
 TEST(Config, EveryOption) {
-  const Config config = parse_config("gfx1100,bar=large,gpus=4,trace=/tmp/a b.jsonl,log=3");
+  const Config config = parse_config("gfx1100,bar=large,gpus=4,threads=3,trace=/tmp/a b.jsonl,log=3");
   EXPECT_EQ(config.target, isa::Target::gfx1100);
   EXPECT_EQ(config.gpus, 4u);
+  EXPECT_EQ(config.threads, 3u);
   EXPECT_TRUE(config.large_bar);
   EXPECT_EQ(config.log_level, 3);
   EXPECT_EQ(config.trace_file, "/tmp/a b.jsonl");
@@ -45,6 +75,8 @@ TEST(Config, WrongWordsAreNamed) {
   EXPECT_THAT(refused("gfx942,gpus=0"), HasSubstr("gpus=0"));
   EXPECT_THAT(refused("gfx942,gpus=17"), HasSubstr("gpus=17"));
   EXPECT_THAT(refused("gfx942,gpus=2x"), HasSubstr("gpus=2x"));
+  EXPECT_THAT(refused("gfx942,threads=0"), HasSubstr("threads=0"));
+  EXPECT_THAT(refused("gfx942,threads=257"), HasSubstr("threads=257"));
   EXPECT_THAT(refused("gfx942,trace="), HasSubstr("trace="));
   EXPECT_THAT(refused("gfx942,,log=1"), HasSubstr("''"));
 }

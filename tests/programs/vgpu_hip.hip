@@ -179,7 +179,7 @@ bool host_memory() {
   return right;
 }
 
-// A kernel that waits for the host must not hold up another queue.
+// A kernel that waits for the host, on every thread that the device has, must not hold up another queue.
 bool spin() {
   int *flag = nullptr, *seen = nullptr;
   HIP_CHECK(hipHostMalloc(&flag, sizeof(int)));
@@ -189,7 +189,7 @@ bool spin() {
   HIP_CHECK(hipStreamCreateWithFlags(&spinning, hipStreamNonBlocking));
   HIP_CHECK(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
   int* a = upload(counted(1));
-  wait_for<<<1, 1, 0, spinning>>>(flag, seen);
+  wait_for<<<64, 64, 0, spinning>>>(flag, seen);
   scale<<<kBlocks, 64, 0, other>>>(a, 5, kCount);
   HIP_CHECK(hipStreamSynchronize(other));
   const bool still_waiting = *seen == 0;
@@ -286,7 +286,7 @@ bool leave_running() {  // the process ends while a kernel still runs
   int* flag = nullptr;
   HIP_CHECK(hipHostMalloc(&flag, 2 * sizeof(int)));
   *flag = 0;
-  wait_for<<<1, 1>>>(flag, flag + 1);
+  wait_for<<<64, 64>>>(flag, flag + 1);
   std::puts("leaving");
   std::fflush(stdout);
   _exit(5);

@@ -1,6 +1,6 @@
 // What the command processor asks of the interpreter: execute one AQL kernel dispatch.
 // In: the packet, device memory (Memory), scratch, apertures. Out: an Outcome. Called by queue/, one call a dispatch,
-// from several queue threads at once; there is no state between calls.
+// from several queue threads at once; what stays between calls are caches and the threads of launch/pool.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -81,8 +81,10 @@ struct Outcome {
   std::uint64_t instructions = 0;  // wave instructions issued
 };
 
-// Runs every workgroup of the dispatch. `cancel` is polled at branches and barriers.
+// Runs every workgroup of the dispatch, on this thread and, when it is worth it, on up to threads - 1 more (one only with a
+// trace, which depends on the order of accesses). When several workgroups stop, the Outcome is that of the first in time.
+// `cancel` is polled now and then.
 Outcome execute(Target target, const Dispatch& dispatch, const Memory& memory, Trace* trace,
-                const std::atomic<bool>& cancel);
+                const std::atomic<bool>& cancel, unsigned threads);
 
 }  // namespace kerncap::vgpu::isa

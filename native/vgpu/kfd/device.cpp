@@ -70,13 +70,14 @@ Device* Device::open(const Config& config) noexcept {
 Device::Device(const Config& config) : config_(config), trace_(config.trace_file) {
   const Model& model = model_of(config.target);
   for (unsigned i = 0; i < config.gpus; ++i) {
-    auto gpu = std::make_unique<Gpu>(i, model, events_, trace_);
+    auto gpu = std::make_unique<Gpu>(i, model, events_, trace_, config.threads);
     gpu->vram.capacity = model.vram_bytes;
     gpu->doorbells = backing_.allocate(kDoorbellBytes, nullptr);
     if (!gpu->doorbells) throw std::system_error(ENOMEM, std::generic_category(), "doorbell page");
     gpus_.push_back(std::move(gpu));
   }
-  report::log(1, "%u x %s, bar=%s", config.gpus, isa::name(config.target).data(), config.large_bar ? "large" : "private");
+  report::log(1, "%u x %s, bar=%s, %u threads", config.gpus, isa::name(config.target).data(),
+              config.large_bar ? "large" : "private", config.threads);
 }
 
 Gpu* Device::gpu_by_id(std::uint32_t gpu_id) {

@@ -26,8 +26,8 @@ inline constexpr std::uint64_t kDoorbellBytes = 8192;
 inline constexpr std::size_t kDoorbells = kDoorbellBytes / 8;
 
 struct Gpu {
-  Gpu(unsigned number, const Model& what, Events& events, TraceFile& trace)
-      : index(number), model(what), context{what, gpu_id_of(number), pages, events, trace} {}
+  Gpu(unsigned number, const Model& what, Events& events, TraceFile& trace, unsigned threads)
+      : index(number), model(what), context{what, gpu_id_of(number), pages, events, trace, threads} {}
   unsigned index;
   const Model& model;
   PageTable pages;

@@ -23,6 +23,7 @@ struct GpuContext {
   const PageTable& pages;
   Events& events;
   TraceFile& trace;
+  unsigned threads = 1;  // host threads that one dispatch may use
 };
 
 struct RingLayout {

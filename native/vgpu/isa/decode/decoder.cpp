@@ -1,5 +1,6 @@
 #include "vgpu/isa/decode/decoder.hpp"
 
+#include <array>
 #include <string_view>
 
 #include "vgpu/isa/decode/fields.hpp"
@@ -83,7 +84,8 @@ void OpcodeTable::add(std::span<const Row> rows, Target target) {
 }
 
 const OpcodeTable& OpcodeTable::get(Target target) {
-  static const OpcodeTable tables[] = {OpcodeTable(Target::gfx90a), OpcodeTable(Target::gfx942), OpcodeTable(Target::gfx1100)};
+  // Never destroyed: kernels may run while a process exits.
+  static const auto& tables = *new std::array{OpcodeTable(Target::gfx90a), OpcodeTable(Target::gfx942), OpcodeTable(Target::gfx1100)};
   return tables[static_cast<unsigned>(target)];
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+
+#include "vgpu/isa/memory/guest.hpp"
 
 namespace kerncap::vgpu::isa {
 
@@ -37,17 +38,14 @@ std::uint64_t AddressCache::readable(std::uint64_t va, std::uint64_t bytes) {
 bool AddressCache::read(std::uint64_t va, void* to, std::uint64_t bytes) {
   refresh();
   if (const std::byte* host = find(va, bytes, false)) {
-    // One load for the sizes that a spinning kernel may watch.
-    if (bytes == 4) std::memcpy(to, host, 4);
-    else if (bytes == 8) std::memcpy(to, host, 8);
-    else std::memcpy(to, host, bytes);
+    guest_copy(to, host, bytes);
     return true;
   }
   auto* out = static_cast<std::byte*>(to);
   while (bytes != 0) {
     if (!find(va, 1, false)) return false;
     const std::uint64_t part = std::min(bytes, entries_[0].end - va);
-    std::memcpy(out, entries_[0].host + (va - entries_[0].va), part);
+    guest_copy(out, entries_[0].host + (va - entries_[0].va), part);
     va += part;
     out += part;
     bytes -= part;
@@ -58,7 +56,7 @@ bool AddressCache::read(std::uint64_t va, void* to, std::uint64_t bytes) {
 bool AddressCache::write(std::uint64_t va, const void* from, std::uint64_t bytes) {
   refresh();
   if (std::byte* host = find(va, bytes, true)) {
-    std::memcpy(host, from, bytes);
+    guest_copy(host, from, bytes);
     return true;
   }
   if (first_bad(va, bytes, true) != va + bytes) return false;
@@ -66,7 +64,7 @@ bool AddressCache::write(std::uint64_t va, const void* from, std::uint64_t bytes
   while (bytes != 0) {
     find(va, 1, true);
     const std::uint64_t part = std::min(bytes, entries_[0].end - va);
-    std::memcpy(entries_[0].host + (va - entries_[0].va), in, part);
+    guest_copy(entries_[0].host + (va - entries_[0].va), in, part);
     va += part;
     in += part;
     bytes -= part;

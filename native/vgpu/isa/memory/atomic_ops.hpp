@@ -16,14 +16,14 @@ template <class T, auto F>
 T update(std::byte* at, T data) {
   std::atomic_ref<T> cell(*reinterpret_cast<T*>(at));
   T old = cell.load(std::memory_order_relaxed);
-  while (!cell.compare_exchange_weak(old, F(old, data), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (!cell.compare_exchange_weak(old, F(old, data), std::memory_order_seq_cst, std::memory_order_relaxed)) {
   }
   return old;
 }
 template <class T>
 T compare_exchange(std::byte* at, T expected, T desired) {
   std::atomic_ref<T> cell(*reinterpret_cast<T*>(at));
-  cell.compare_exchange_strong(expected, desired, std::memory_order_acq_rel);
+  cell.compare_exchange_strong(expected, desired, std::memory_order_seq_cst);
   return expected;
 }
 

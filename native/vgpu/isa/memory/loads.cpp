@@ -2,11 +2,29 @@
 #include <atomic>
 #include <cstring>
 
+#include "vgpu/isa/memory/guest.hpp"
 #include "vgpu/isa/memory/lanes.hpp"
 #include "vgpu/isa/memory/tables.hpp"
 
 namespace kerncap::vgpu::isa::memory {
 namespace {
+
+// The dwords of one lane: by eight bytes, so that an aligned 64-bit element stays whole.
+template <unsigned n>
+void read_lane(std::uint32_t* out, const std::byte* at) {
+  for (unsigned k = 0; k + 1 < n; k += 2) {
+    const auto two = guest_load<std::uint64_t>(at + k * 4);
+    out[k * kLanes] = static_cast<std::uint32_t>(two);
+    out[(k + 1) * kLanes] = static_cast<std::uint32_t>(two >> 32);
+  }
+  if constexpr (n % 2 == 1) out[(n - 1) * kLanes] = guest_load<std::uint32_t>(at + (n - 1) * 4);
+}
+template <unsigned n>
+void write_lane(std::byte* at, const std::uint32_t* in) {
+  for (unsigned k = 0; k + 1 < n; k += 2)
+    guest_store(at + k * 4, in[k * kLanes] | std::uint64_t{in[(k + 1) * kLanes]} << 32);
+  if constexpr (n % 2 == 1) guest_store(at + (n - 1) * 4, in[(n - 1) * kLanes]);
+}
 
 template <unsigned n>
 void load_dwords(Wave& w, const Inst& i) {
@@ -14,14 +32,10 @@ void load_dwords(Wave& w, const Inst& i) {
   if (!resolve(w, i, n * 4, Access::load, lanes)) return;
   std::uint32_t* out = w.vreg(i.dst.index);
   if (n == 1 && lanes.unit_stride) {
-    std::memcpy(out, lanes.ptr[0], w.size * 4);
+    guest_copy(out, lanes.ptr[0], w.size * 4);
     return;
   }
-  for_each_lane(lanes.mask, [&](unsigned l) {
-    std::uint32_t data[n];
-    std::memcpy(data, lanes.ptr[l], sizeof data);
-    for (unsigned k = 0; k < n; ++k) out[k * kLanes + l] = data[k];
-  });
+  for_each_lane(lanes.mask, [&](unsigned l) { read_lane<n>(out + l, lanes.ptr[l]); });
 }
 
 template <unsigned n>
@@ -30,14 +44,10 @@ void store_dwords(Wave& w, const Inst& i) {
   if (!resolve(w, i, n * 4, Access::store, lanes)) return;
   const std::uint32_t* in = w.vreg(i.src[1].index);
   if (n == 1 && lanes.unit_stride) {
-    std::memcpy(lanes.ptr[0], in, w.size * 4);
+    guest_copy(lanes.ptr[0], in, w.size * 4);
     return;
   }
-  for_each_lane(lanes.mask, [&](unsigned l) {
-    std::uint32_t data[n];
-    for (unsigned k = 0; k < n; ++k) data[k] = in[k * kLanes + l];
-    std::memcpy(lanes.ptr[l], data, sizeof data);
-  });
+  for_each_lane(lanes.mask, [&](unsigned l) { write_lane<n>(lanes.ptr[l], in + l); });
   finish_store(w, lanes);
 }
 
@@ -49,9 +59,7 @@ void load_small(Wave& w, const Inst& i) {
   if (!resolve(w, i, sizeof(T), Access::load, lanes)) return;
   std::uint32_t* out = w.vreg(i.dst.index);
   for_each_lane(lanes.mask, [&](unsigned l) {
-    T value;
-    std::memcpy(&value, lanes.ptr[l], sizeof value);
-    const auto wide = static_cast<std::uint32_t>(std::int32_t{value});
+    const auto wide = static_cast<std::uint32_t>(std::int32_t{guest_load<T>(lanes.ptr[l])});
     if constexpr (part == Part::whole) out[l] = wide;
     else if constexpr (part == Part::low) out[l] = (out[l] & 0xffff0000) | (wide & 0xffff);
     else out[l] = (out[l] & 0xffff) | wide << 16;
@@ -64,8 +72,7 @@ void store_small(Wave& w, const Inst& i) {
   if (!resolve(w, i, sizeof(T), Access::store, lanes)) return;
   const std::uint32_t* in = w.vreg(i.src[1].index);
   for_each_lane(lanes.mask, [&](unsigned l) {
-    const T value = static_cast<T>(part == Part::high ? in[l] >> 16 : in[l]);
-    std::memcpy(lanes.ptr[l], &value, sizeof value);
+    guest_store(lanes.ptr[l], static_cast<T>(part == Part::high ? in[l] >> 16 : in[l]));
   });
   finish_store(w, lanes);
 }
@@ -78,9 +85,7 @@ void load_to_lds(Wave& w, const Inst& i) {
   const std::uint32_t base = (w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(i.offset);
   std::vector<std::uint8_t>& lds = w.group->lds;
   for_each_lane(lanes.mask, [&](unsigned l) {
-    T value;
-    std::memcpy(&value, lanes.ptr[l], sizeof value);
-    const auto wide = static_cast<std::uint32_t>(value);
+    const auto wide = static_cast<std::uint32_t>(guest_load<T>(lanes.ptr[l]));
     const std::uint64_t at = std::uint64_t{base} + 4 * l;
     if (at + 4 <= lds.size()) std::memcpy(lds.data() + at, &wide, 4);
   });

@@ -6,12 +6,13 @@
 namespace kerncap::vgpu::isa {
 
 std::span<const Row> memory_rows() {
-  static const std::vector<Row> all = [] {
+  // Never destroyed: kernels may run while a process exits.
+  static const auto& all = *new std::vector<Row>([] {
     std::vector<Row> rows;
     for (const auto table : {memory::load_store_rows(), memory::atomic_rows(), memory::ds_atomic_rows(), memory::ds_rows()})
       rows.insert(rows.end(), table.begin(), table.end());
     return rows;
-  }();
+  }());
   return all;
 }
 
