@@ -18,12 +18,14 @@ class KerncapError(Exception):
     """What happened, what was expected, a dotted `code` and a `hint` that can be typed. Unclassified: exit 70, ours."""
 
     exit_code: ClassVar[int] = 70
+    general_hint: ClassVar[str] = "kerncap doctor --json  # and what was typed, for a bug report"
+    """The hint of errors that have none of their own."""
 
     def __init__(self, message: str, *, code: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
-        self.hint = hint
+        self.hint = hint or self.general_hint
 
     def to_json(self) -> dict[str, object]:
         """The `kerncap.error/1` document."""
@@ -40,42 +42,49 @@ class UsageError(KerncapError):
     """The caller asked for something that makes no sense."""
 
     exit_code = 2
+    general_hint = "kerncap COMMAND --help"
 
 
 class HostError(KerncapError):
     """The machine: no agent, driver, docker, permission, memory, disk, no suitable HSA runtime."""
 
     exit_code = 3
+    general_hint = "kerncap doctor"
 
 
 class BundleError(KerncapError):
     """The bundle: malformed, digest mismatch, unknown required feature, hostile content."""
 
     exit_code = 4
+    general_hint = "kerncap verify BUNDLE --deep  # then ask for a whole one where it came from"
 
 
 class CaptureError(KerncapError):
     """The capture: no dispatch matched, the application died, nothing sealed."""
 
     exit_code = 5
+    general_hint = "kerncap extract -v ..."
 
 
 class ReplayError(KerncapError):
     """The replay: a fault that the capture did not have, time-out, unimplemented instruction, address taken."""
 
     exit_code = 6
+    general_hint = "kerncap replay BUNDLE -v"
 
 
 class TransportError(KerncapError):
     """The registry, the network or the credentials."""
 
     exit_code = 7
+    general_hint = "curl -sv http://HOST/v2/"
 
 
 class CompileError(KerncapError):
     """The source does not compile, or there is no compiler."""
 
     exit_code = 8
+    general_hint = "kerncap recompile BUNDLE -o FILE -v"
 
 
 def typed(*words: object) -> str:

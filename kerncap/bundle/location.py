@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kerncap.errors import UsageError, typed
+from kerncap.errors import BundleError, UsageError, typed
 
 _REGISTRY = re.compile(r"(?:localhost|[^/\s@]*[.:][^/\s@]*)/[^\s]+").fullmatch
 TAR_SUFFIX = ".tar"
@@ -72,17 +72,36 @@ def parse_source(text: str) -> Location:
     if text.startswith("oci:"):
         return _layout(text[4:], must_exist=True)
     path = Path(text)
-    if path.is_dir():
+    if text and path.is_dir():
         return LayoutLocation(path) if (path / "oci-layout").exists() else ReproducerLocation(path)
-    if path.exists():
+    if text and path.exists():
         return TarLocation(path)
     if _REGISTRY(text) and not text.endswith(TAR_SUFFIX) and not text.startswith((".", "/")):
         return RegistryLocation(text)
     raise UsageError(
-        f"{text}: no such file or directory, and not a registry reference",
+        f"{text or 'an empty name'}: no such file or directory, and not a registry reference",
         code="usage.no-such-bundle",
         hint="kerncap inspect DIR | oci:DIR[:tag] | FILE.kcap.tar | localhost:5000/name:tag",
     )
+
+
+def require_bundle(location: Location) -> None:
+    """A look at what marks each form, before anything is started for it; a registry reference is not looked at.
+
+    Raises: UsageError `usage.no-such-bundle`, BundleError `bundle.not-a-bundle`.
+    """
+    if isinstance(location, ReproducerLocation):
+        if not any((location.path / name).is_file() for name in ("capture/capture.json", "capture.json")):
+            raise UsageError(
+                f"{location} is neither a reproducer, a capture directory nor an OCI image layout",
+                code="usage.no-such-bundle",
+                hint=typed("ls", location),
+            )
+    elif isinstance(location, LayoutLocation):
+        if not (location.path / "oci-layout").is_file():
+            raise BundleError(f"{location}: not an OCI image layout", code="bundle.not-a-bundle")
+    elif isinstance(location, TarLocation) and not location.path.is_file():
+        raise BundleError(f"{location} is not a regular file", code="bundle.hostile-file")
 
 
 def parse_output(text: str) -> LayoutLocation | TarLocation:

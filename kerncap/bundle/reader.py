@@ -26,6 +26,7 @@ from kerncap.bundle.location import (
     ReproducerLocation,
     TarLocation,
     parse_source,
+    require_bundle,
 )
 from kerncap.bundle.manifest import CHUNKS, HSACO, Descriptor, Manifest, parse_manifest
 from kerncap.bundle.store import (
@@ -166,12 +167,7 @@ def open_store(store: Store) -> Bundle:
 
 def _open_reproducer(path: Path) -> Bundle:
     folder = path / "capture" if (path / "capture").is_dir() else path
-    if not (folder / "capture.json").exists():
-        raise UsageError(
-            f"{path} is neither a reproducer, a capture directory nor an OCI image layout",
-            code="usage.no-such-bundle",
-            hint=typed("ls", path),
-        )
+    require_bundle(ReproducerLocation(path))
     what = f"{path}: capture.json"
     capture_bytes = read_regular(folder / "capture.json", what=what, limit=limits.MAX_CAPTURE_JSON_BYTES)
     capture, capture_json = parse_capture(capture_bytes, what=what)

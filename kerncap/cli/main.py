@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import os
 import signal
 import sys
@@ -43,7 +44,14 @@ COMMANDS: tuple[str, ...] = (
     "image",
 )
 
-_MACHINE_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+# What the system says of a path, or of itself, that no caller turned into an error of its own.
+_PATH_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST})
+_PERMISSION_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_MACHINE_ERRORS = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+    | {errno.ENODEV, errno.ENXIO, errno.EBUSY, errno.ESTALE, errno.EBADF}
+)
 _terminated = threading.Event()
 _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
 
@@ -57,6 +65,7 @@ def build_app(only: str | None = None) -> typer.Typer:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run and exit; the console script."""
+    _open_closed_streams()
     args = list(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, _on_terminate)
     code = run(args)
@@ -68,6 +77,17 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         code = _machine(error, as_json=False)
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller closed becomes /dev/null: else the next file that is opened would take its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 @contextmanager
@@ -120,9 +140,21 @@ def run(args: list[str]) -> int:
     except BrokenPipeError:
         return EXIT_OK
     except OSError as error:
-        if error.errno not in _MACHINE_ERRORS:
-            return _foreign(error, as_json)
-        return _machine(error, as_json)
+        if error.errno in _PATH_ERRORS and _is_named(error, args):
+            usage = UsageError(
+                f"{error.filename}: {error.strerror}",
+                code="usage.path",
+                hint=typed("ls", "-ld", os.path.dirname(error.filename)[:200] or "."),
+            )
+            _print_error(usage, as_json)
+            return usage.exit_code
+        if error.errno in _MACHINE_ERRORS | _FULL_ERRORS | _PATH_ERRORS:
+            return _machine(error, as_json)
+        return _foreign(error, as_json)
+    except MemoryError:
+        failure = HostError("this machine has not enough memory for it", code="host.memory", hint="free -h")
+        _print_error(failure, as_json)
+        return failure.exit_code
     except Exception as error:
         return _interrupted(as_json) if isinstance(error, typer.Abort) else _foreign(error, as_json)
 
@@ -146,19 +178,34 @@ def _interrupted(as_json: bool) -> int:
     exit_code = 128 + signal.SIGTERM if _terminated.is_set() else EXIT_INTERRUPTED
     message = "interrupted: nothing has a final name that is not whole"
     if as_json:
-        document = KerncapError(message, code="interrupted").to_json() | {"exit_code": exit_code}
+        document = KerncapError(message, code="interrupted").to_json() | {"hint": None, "exit_code": exit_code}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     sys.stderr.write(message + "\n")
     return exit_code
 
 
+def _is_named(error: OSError, args: Sequence[str]) -> bool:
+    """The path of the error is one that was typed, lies in it, or is a temporary name beside it."""
+    if not isinstance(error.filename, str):
+        return False
+    path = os.path.normpath(error.filename)
+    for word in args:
+        typed_path = os.path.normpath(word.removeprefix("oci:"))
+        beside = os.path.dirname(path) == os.path.dirname(typed_path) and os.path.basename(typed_path) in path
+        if path == typed_path or path.startswith(typed_path + "/") or beside:
+            return True
+    return False
+
+
 def _machine(error: OSError, as_json: bool) -> int:
     """What the system refused where no caller expected it: still for the machine's owner, not a bug."""
     place = Path(error.filename).parent if isinstance(error.filename, str) else None
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    full = error.errno in _FULL_ERRORS
+    code = "host.disk-full" if full else "host.permission" if error.errno in _PERMISSION_ERRORS else "host.file"
+    logging.getLogger("kerncap").debug("where it happened", exc_info=error)
     failure = HostError(
         f"{error.filename or 'writing the result'}: {error.strerror}",
-        code="host.disk-full" if full else "host.permission",
+        code=code,
         hint=typed(*(("df", "-h") if full else ("ls", "-ld")), place or "."),
     )
     try:

@@ -92,12 +92,16 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def print_error(error: KerncapError, *, as_json: bool) -> None:
-    """`error: message [code]` and `hint:` on stderr; with --json also the error document on stdout."""
+    """`error: message [code]` and `hint:` on stderr; with --json also the error document on stdout.
+
+    Further lines of a message are indented: nothing in it, such as a name of a stranger's file, can pose as a hint.
+    """
     if as_json:
         print_json(error.to_json())
-    note(f"error: {error.message} [{error.code}]")
+    first, *more = f"{error.message} [{error.code}]".split("\n")
+    note("\n".join([f"error: {first}", *(f"  {line}" for line in more)]))
     if error.hint:
-        note(f"hint: {error.hint}")
+        sys.stderr.write(f"hint: {escape(error.hint)}\n")
 
 
 def confirm(question: str, *, yes: bool, what: str) -> None:

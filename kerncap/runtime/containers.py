@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import os
+import re
 import secrets
 import shlex
 import stat
@@ -24,8 +26,8 @@ from typing import Any
 import docker.errors
 from docker import DockerClient
 
-from kerncap.errors import HostError, KerncapError, ReplayError
-from kerncap.runtime import engine
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
+from kerncap.runtime import catalog, engine
 
 _log = logging.getLogger(__name__)
 
@@ -190,10 +192,9 @@ def run(job: Job, *, on_stderr: Callable[[bytes], None] | None = None) -> Outcom
     ReplayError `replay.timeout`.
     """
     spec = _spec(job)
-    with engine.connect() as client:
+    with engine.connect() as client, engine.engine_errors(f"running {job.image}"):
         _require_image(client, job.image)
-        with engine.engine_errors(f"running {job.image}"):
-            exit_code, stdout, stderr = _Run(client, spec, job.timeout_s + _REMOVE_AFTER_S, on_stderr).result()
+        exit_code, stdout, stderr = _Run(client, spec, job.timeout_s + _REMOVE_AFTER_S, on_stderr).result()
     if job.collect is None:
         return Outcome(exit_code, stdout, stderr, None)
     printed, file = _split_collected(stdout)
@@ -363,8 +364,20 @@ def _require_image(client: DockerClient, image: str) -> None:
         client.images.get(image)
     except docker.errors.ImageNotFound:
         raise HostError(
-            f"the Docker engine has no image {image}", code="host.no-image", hint="make images  # or --image"
+            f"the Docker engine has no image {image}", code="host.no-image", hint=_how_to_get(image)
         ) from None
+    except docker.errors.APIError as error:
+        if error.status_code != 400:
+            raise
+        raise UsageError(f"{image!r} is no name of an image", code="usage.image", hint="kerncap image list") from None
+
+
+def _how_to_get(image: str) -> str:
+    if catalog.find_checkout() is not None:
+        for suite in catalog.load().bases:
+            if image == catalog.image_name("runtime", suite):
+                return f"kerncap image build {suite}"
+    return f"docker pull {shlex.quote(image)}  # or --image with one of: kerncap image list"
 
 
 def _split_collected(stream: bytes) -> tuple[bytes, bytes | None]:
@@ -381,23 +394,31 @@ def _split_collected(stream: bytes) -> tuple[bytes, bytes | None]:
     return members.get("stdout", b""), members.get("file")
 
 
-def raise_for_failure(outcome: Outcome, doing: str) -> None:
+def raise_for_failure(outcome: Outcome, doing: str, bundle: str | None = None) -> None:
     """For callers that need the command's result: any exit code but 0 and 1 becomes the error that was reported."""
     if outcome.exit_code in (0, 1):
         return
-    raise error_of(outcome, doing)
+    raise error_of(outcome, doing, bundle)
 
 
-def error_of(outcome: Outcome, doing: str) -> KerncapError:
-    """The `kerncap.error/1` document of the command's stdout as an exception, or what is known without it."""
-    import json
+def _named_here(text: str, bundle: str | None) -> str:
+    """Source: kerncap.workflows.recompile unpacks the source of a sealed bundle below /tmp."""
+    text = re.sub(r"/tmp/kerncap-source-[^/\s]+/", "", text)
+    if bundle is None:
+        return text
+    return re.sub(rf"(?<![\w/.])(oci:)?({re.escape(_BUNDLE_TAR)}|{_BUNDLE})(?![\w.-])", lambda _: bundle, text)
 
-    from kerncap.errors import error_from_code
 
+def error_of(outcome: Outcome, doing: str, bundle: str | None = None) -> KerncapError:
+    """The `kerncap.error/1` document of the command's stdout as an exception, or what is known without it.
+
+    `bundle` is what the bundle is called here: it stands in the error instead of its name inside.
+    """
     try:
         document = json.loads(outcome.stdout)
-        return error_from_code(document["code"], document["message"], document.get("hint"))
-    except (ValueError, KeyError, TypeError):
+        code, message, hint = document["code"], str(document["message"]), document.get("hint")
+        return error_from_code(code, _named_here(message, bundle), _named_here(str(hint), bundle) if hint else None)
+    except (ValueError, KeyError, TypeError, AttributeError):
         tail = outcome.stderr.decode("utf-8", "replace").strip().splitlines()[-15:]
         text = "\n".join(tail) or "it said nothing"
         return HostError(

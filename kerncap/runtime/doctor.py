@@ -76,10 +76,7 @@ def _docker() -> tuple[Check, Check]:
             version = str(client.version().get("Version", "of unknown version"))
             return Check("docker", "ok", f"Docker engine {version} answers"), _images(client)
     except KerncapError as error:
-        mend = "scripts/setup" if catalog.find_checkout() else "apt-get install docker.io"
-        if Path("/var/run/docker.sock").exists() and not os.access("/var/run/docker.sock", os.W_OK):
-            mend = "usermod -aG docker $USER"
-        return Check("docker", "fail", error.message, mend), no_images
+        return Check("docker", "fail", error.message, engine.mend()), no_images
 
 
 def _images(client: DockerClient) -> Check:

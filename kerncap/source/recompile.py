@@ -134,7 +134,7 @@ def _load(directory: Path) -> dict[str, Any]:
     path = directory / "compile.json"
     if not path.is_file():
         raise CompileError(
-            f"{directory} carries no source",
+            "the bundle carries no source",
             code="compile.no-source",
             hint="kerncap extract KERNEL --source-dir DIR ...",
         )

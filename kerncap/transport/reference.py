@@ -62,7 +62,14 @@ def parse_reference(text: str) -> Reference:
     head, at, digest = text.partition("@")
     host, slash, rest = head.partition("/")
     repository, colon, tag = rest.partition(":")
-    good = slash and _HOST(host) and _REPOSITORY(repository) and len(repository) <= 255
+    port = re.search(r":([0-9]+)$", host)
+    good = (
+        slash
+        and _HOST(host)
+        and (port is None or 0 < int(port[1]) < 65536)
+        and _REPOSITORY(repository)
+        and len(repository) <= 255
+    )
     if not good or (colon and not is_tag(tag)) or (at and not is_digest(digest)):
         raise UsageError(
             f"{text[:200]}: not a registry reference",

@@ -137,15 +137,8 @@ def _answer(stdout: bytes) -> dict[str, Any]:
 
 
 def _failure(document: Mapping[str, Any], done: containers.Outcome, path: str) -> KerncapError:
-    """The command's own error, with the names that its files have here."""
-    if document.get("schema") != "kerncap.error/1":
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
-        text = f"the sandbox ended with exit code {done.exit_code}: " + " / ".join(said)
-        return error_from_code("host.sandbox", text, "kerncap doctor")
-
-    def here(text: str) -> str:
-        text = re.sub(r"/tmp/kerncap-source-[^/]+/", "", text)
-        return text.replace("/bundle/", path.rstrip("/") + "/")
-
-    hint = document.get("hint")
-    return error_from_code(str(document.get("code")), here(str(document.get("message"))), here(hint) if hint else None)
+    if document.get("schema") == "kerncap.error/1":
+        return containers.error_of(done, "recompile", path.rstrip("/"))
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
+    text = f"the sandbox ended with exit code {done.exit_code}: " + " / ".join(said)
+    return error_from_code("host.sandbox", text, "kerncap doctor")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source
+from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
 from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
@@ -80,7 +80,7 @@ def run(source: str, options: RunOptions) -> Verdict:
         )
         options.say(containers.docker_line(job, lasting))
         done = containers.run(job, on_stderr=options.on_stderr)
-        return parse_verdict(_document(done, "validate"))
+        return parse_verdict(_document(done, "validate", source))
 
 
 def _free_name(folder: Path) -> Path:
@@ -102,19 +102,20 @@ def _job(command: str, location: Location, options: RunOptions, **more: Any) -> 
     )
 
 
-def _document(outcome: containers.Outcome, doing: str) -> dict[str, Any]:
-    containers.raise_for_failure(outcome, doing)
+def _document(outcome: containers.Outcome, doing: str, bundle: str) -> dict[str, Any]:
+    containers.raise_for_failure(outcome, doing, bundle)
     try:
         document = json.loads(outcome.stdout)
     except ValueError:
-        raise containers.error_of(outcome, doing) from None
+        raise containers.error_of(outcome, doing, bundle) from None
     if not isinstance(document, dict):
-        raise containers.error_of(outcome, doing)
+        raise containers.error_of(outcome, doing, bundle)
     return document
 
 
 def _local(location: Location, scratch: Path, options: RunOptions) -> Location:
     if not isinstance(location, RegistryLocation):
+        require_bundle(location)
         return location
     # Only a reference needs the transport, whose import takes longer than all the rest.
     from kerncap.transport.transfer import copy_bundle, open_any

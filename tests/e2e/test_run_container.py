@@ -106,12 +106,26 @@ def test_error_inside_is_the_error_outside(suite: str, layout: Path, tmp_path: P
     assert "$ docker run --rm" in done.stderr
 
 
-def test_missing_image_says_what_makes_it(layout: Path) -> None:
-    argv = [*KERNCAP, "run", f"oci:{layout}", "--image", "kerncap/runtime:no-such-suite"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("no-such/runtime:trixie", "kerncap image build trixie"),
+        ("no-such/image:at-all", "docker pull no-such/image:at-all"),
+    ],
+)
+def test_missing_image_says_what_makes_it(layout: Path, name: str, hint: str) -> None:
+    argv = [*KERNCAP, "run", f"oci:{layout}", "--image", name]
+    environment = os.environ | {"KERNCAP_IMAGE_NAMESPACE": "no-such"}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 3
     assert "host.no-image" in done.stderr
-    assert "hint: make images" in done.stderr
+    assert f"hint: {hint}" in done.stderr
+
+
+def test_a_name_that_no_image_can_have_is_usage(layout: Path) -> None:
+    argv = [*KERNCAP, "run", f"oci:{layout}", "--image", "BAD image", "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (2, "usage.image"), done.stderr
 
 
 def test_deadline(sleeping_image: str, layout: Path) -> None:

@@ -64,3 +64,43 @@ def test_recompile_is_done_in_this_container(suite: str, words: list[str]) -> No
     done = in_image(suite, *words, "--json")
     assert done.returncode == 2, done.stderr
     assert json.loads(done.stdout)["code"] == "usage.no-such-bundle"
+
+
+ODD_WORDS = {
+    "option": ["--foo"],
+    "shell": ["sh", "-c", "id"],
+    "another command": ["push", "/bundle", "localhost:5000/x/y:1"],
+    "nothing": [""],
+    "two words": ["a b"],
+    "two lines": ["x\ny"],
+    "long": ["x" * 5000],
+    "option after the command": ["validate", "--", "--privileged"],
+    "no value": ["--deadline"],
+    "no number": ["--deadline", "x", "/bundle"],
+    "negative": ["--deadline", "-1", "/bundle"],
+    "not a number": ["--deadline", "nan", "/bundle"],
+    "for ever": ["--deadline", "inf", "/bundle"],
+}
+
+
+@pytest.mark.parametrize("words", ODD_WORDS.values(), ids=ODD_WORDS)
+def test_what_is_no_bundle_is_usage(suite: str, words: list[str]) -> None:
+    """Nothing that stands behind the image's name starts another program or reaches another command."""
+    if suite != "trixie":
+        pytest.skip("the entry point is the same file")
+    done = in_image(suite, *words)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "hint: " in done.stderr
+    assert "uid=" not in done.stdout
+
+
+def test_a_file_that_cannot_be_collected_is_said(suite: str) -> None:
+    done = in_image(suite, "--collect", "/etc/shadow", "inspect", "/nowhere", "--json")
+    assert done.returncode == 2, done.stderr
+    assert "'/etc/shadow' is not collected" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_of_a_command(suite: str) -> None:
+    assert "kerncap validate" in in_image(suite, "validate", "--help").stdout
