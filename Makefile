@@ -6,7 +6,7 @@ DEMO_SUITE := trixie
 # Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
 PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
 
-.PHONY: help demo test test-full setup images native native-test bench lint clean
+.PHONY: help demo test test-full setup images native native-test isa-coverage sanitize fuzz-decoder bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,18 @@ native: setup  ## native code of both suites, in build/native/SUITE
 
 native-test: native  ## native unit tests in both tool chains
 	@set -e; for suite in $(SUITES); do echo "== native unit tests: $$suite"; scripts/build-native $$suite --test; done
+
+isa-coverage: native  ## fidelity and tests of every instruction of the virtual GPU: docs/isa-fidelity.md, docs/isa-coverage.md
+	scripts/isa-coverage $(firstword $(SUITES))
+
+sanitize: setup  ## native unit tests under AddressSanitizer and UBSan, first suite
+	@$(PYTHON) -m kerncap image build --only toolchain $(firstword $(SUITES)) >/dev/null
+	scripts/build-native $(firstword $(SUITES)) --sanitize address,undefined --test
+
+FUZZ_SECONDS := 300
+fuzz-decoder: setup  ## libFuzzer on the virtual GPU's decoder and interpreter for FUZZ_SECONDS
+	@$(PYTHON) -m kerncap image build --only toolchain trixie >/dev/null
+	scripts/build-native trixie --fuzz $(FUZZ_SECONDS)
 
 bench: setup images  ## speed, as ratios measured in one run
 	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; exit $$status

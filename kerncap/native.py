@@ -187,6 +187,10 @@ class NativeFiles:
     def replay(self) -> Path:
         return self._need("kerncap-replay")
 
+    @property
+    def isa(self) -> Path:
+        return self._need("kerncap-isa")
+
     def _need(self, name: str) -> Path:
         path = self.directory / name
         if not path.is_file():

@@ -26,7 +26,7 @@ State = Literal["ok", "warn", "fail"]
 _KFD = Path("/dev/kfd")
 _DRI = Path("/dev/dri")
 _HSA_LIBRARIES = ("libhsa-runtime64.so.1", "/opt/rocm/lib/libhsa-runtime64.so.1")
-_NATIVE_FILES = ("kerncap-replay", "libkerncap.so", "libkerncap-vgpu.so")
+_NATIVE_FILES = ("kerncap-isa", "kerncap-replay", "libkerncap.so", "libkerncap-vgpu.so")
 _LOW_DISK_BYTES = 10 << 30
 _NO_DISK_BYTES = 1 << 30
 

@@ -29,7 +29,7 @@ from kerncap.runtime.catalog import Base, Catalog, Role
 _log = logging.getLogger(__name__)
 
 INPUTS_LABEL = "dev.kerncap.inputs"
-NATIVE_FILES = ("kerncap-replay", "libkerncap.so", "libkerncap-vgpu.so")
+NATIVE_FILES = ("kerncap-isa", "kerncap-replay", "libkerncap.so", "libkerncap-vgpu.so")
 _ROOTFS_TIMEOUT_S = 1800
 _NATIVE_TIMEOUT_S = 3600
 _PIP_TIMEOUT_S = 600

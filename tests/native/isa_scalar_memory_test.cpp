@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "isa_coverage.hpp"
 #include "isa_harness.hpp"
 #include "vgpu/isa/decode/decoder.hpp"
 #include "vgpu/isa/memory/address.hpp"
@@ -43,6 +44,7 @@ class Machine {
     wave.next_pc = wave.pc + decoded.inst.size_bytes;
     wave.state = Wave::State::running;
     decoded.inst.handler(wave, decoded.inst);
+    exercised(wave.target, *decoded.inst.row);
     return print(decoded, wave.target, wave.size);
   }
   void set64(unsigned reg, std::uint64_t value) {

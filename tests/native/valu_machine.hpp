@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "isa_coverage.hpp"
 #include "vgpu/isa/rows.hpp"
 #include "vgpu/isa/wave.hpp"
 
@@ -108,6 +109,7 @@ class Machine {
     refused = vet_valu(inst, wave.target);
     if (refused) return;
     inst.handler(wave, inst);
+    exercised(wave.target, *inst.row);
   }
   // One lane's 32-bit result of an operation on constants held in VGPRs.
   std::uint32_t op(std::string_view mnemonic, std::initializer_list<std::uint32_t> values,

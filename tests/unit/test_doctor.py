@@ -42,7 +42,7 @@ def test_native_files_named_but_incomplete(monkeypatch: pytest.MonkeyPatch, tmp_
     check = doctor._native_files()
     assert check.state == "fail"
     assert "kerncap-replay" in check.detail
-    for name in ("kerncap-replay", "libkerncap-vgpu.so"):
+    for name in ("kerncap-isa", "kerncap-replay", "libkerncap-vgpu.so"):
         (tmp_path / name).write_bytes(b"")
     assert doctor._native_files().state == "ok"
 

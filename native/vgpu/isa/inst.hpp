@@ -130,6 +130,9 @@ enum RowFlags : std::int32_t {
   kOwnOperands = 8192,  // the handler reads its operands itself: DPP, SDWA and float modifiers are not accepted
   kOwnOpSel = 16384,    // op_sel bits have a meaning of the instruction's own
   kTwoAddress = 1 << 16,  // DS: offset0 and offset1 are separate offsets in units of the element
+  // src0 and src1 must be VGPRs whatever the encoding can say, src2 a VGPR or (unless kReadsDst) an inline constant: the
+  // handler takes their numbers as VGPR numbers.
+  kVectorSources = 1 << 18,
   kReturns = 1 << 17,     // memory atomics: dst is the value before (DS *_rtn; FLAT/MUBUF when glc/sc0 is set)
 };
 

@@ -75,6 +75,7 @@ struct Wave {
   std::uint32_t* vreg(unsigned index) { return index < 256 ? v + index * kLanes : a + (index - 256) * kLanes; }
   // Lane masks (VCC, VOPC destinations, carries): one SGPR in wave32, an aligned pair in wave64.
   std::uint64_t mask(unsigned sreg) const {
+    if (sreg == kNull) return 0;
     return size == 32 ? s[sreg] : s[sreg] | std::uint64_t{s[sreg + 1]} << 32;
   }
   void set_mask(unsigned sreg, std::uint64_t m) {

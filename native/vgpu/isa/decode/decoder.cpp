@@ -117,6 +117,22 @@ std::uint32_t Decoding::literal() {
   return inst().literal;
 }
 
+namespace {
+
+// Sources whose encoding allows more than the instruction does.
+void check_vector_sources(Decoding& d) {
+  const Inst& inst = d.inst();
+  if (!inst.row || !(inst.row->flags & kVectorSources)) return;
+  for (unsigned i = 0; i < 3; ++i) {
+    const Operand& source = inst.src[i];
+    const bool constant_too = i == 2 && !(inst.row->flags & kReadsDst);
+    if (source.kind == OperandKind::none || source.kind == OperandKind::vgpr) continue;
+    if (!(constant_too && source.kind == OperandKind::constant)) d.illegal("a source has to be a vector register");
+  }
+}
+
+}  // namespace
+
 Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t> words, std::uint64_t pc) {
   Decoded out;
   Decoding d{target, family(target), wave_size, words, out};
@@ -133,6 +149,7 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
   d.check_range(inst.dst);
   d.check_range(inst.sdst);
   for (const Operand& operand : inst.src) d.check_range(operand);
+  check_vector_sources(d);
   if (out.dual) {
     d.check_range(out.dual->dst);
     for (const Operand& operand : out.dual->src) d.check_range(operand);

@@ -109,7 +109,9 @@ void Decoding::check_range(const Operand& operand) {
   const unsigned count = std::max(1u, dwords(operand.type, wave_size));
   const unsigned end = operand.index + count;
   if (operand.kind == OperandKind::sgpr) {
-    if (operand.index != kNull && end > kScalarRegs) illegal("scalar register out of range");
+    // A null operand has any width, but a resource descriptor is read where it stands.
+    const bool null = operand.index == kNull && &operand != &inst().src[2];
+    if (!null && end > kScalarRegs) illegal("scalar register out of range");
   } else if (operand.kind == OperandKind::vgpr) {
     auto& limit = operand.index < 256 ? inst().vgpr_end : inst().agpr_end;
     const unsigned relative = operand.index < 256 ? end : end - 256;

@@ -46,6 +46,8 @@ void decode_vop3(Decoding& d) {
     inst.op_sel = static_cast<std::uint8_t>(field(w, 14, 11));
   }
   if (row->flags & kLiteralK) return d.illegal("fmamk/fmaak has no long form");
+  if (d.gfx9() && row->format == Format::vop1 && row->op9 == kAccvgprMovOpcode)
+    return d.illegal("v_accvgpr_mov_b32 has no long form");
   long_sources(d, *row, w1);
   const unsigned vdst = field(w, 7, 0);
   if (row->format == Format::vopc)

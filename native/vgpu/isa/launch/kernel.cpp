@@ -66,7 +66,7 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   }
   k.user_sgprs = bits(d.rsrc2, 5, 1);
   // The packet's sizes count: it holds dynamic LDS and the stack of calls whose depth the compiler did not know.
-  k.lds_bytes = (std::max(packet.group_segment_size, d.group_segment_fixed_size) + 511) & ~511u;
+  const std::uint64_t lds_bytes = std::max(packet.group_segment_size, d.group_segment_fixed_size);
   const std::uint64_t private_bytes = std::max(packet.private_segment_size, d.private_segment_fixed_size);
   if (private_bytes > kMaxScratchLane) return refuse(outcome, "private segment of " + std::to_string(private_bytes) + " bytes a workitem");
   k.scratch_lane_bytes = static_cast<std::uint32_t>((private_bytes + 15) & ~std::uint64_t{15});
@@ -74,7 +74,8 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   if (items == 0 || items > kMaxWorkgroup) return refuse(outcome, "workgroup of " + std::to_string(items) + " workitems");
   k.workgroup_size = static_cast<unsigned>(items);
   if (packet.grid_size_x == 0 || packet.grid_size_y == 0 || packet.grid_size_z == 0) return refuse(outcome, "empty grid");
-  if (k.lds_bytes > kMaxLds) return refuse(outcome, "LDS of " + std::to_string(packet.group_segment_size) + " bytes");
+  if (lds_bytes > kMaxLds) return refuse(outcome, "LDS of " + std::to_string(lds_bytes) + " bytes");
+  k.lds_bytes = static_cast<std::uint32_t>((lds_bytes + 511) & ~std::uint64_t{511});
   return true;
 }
 

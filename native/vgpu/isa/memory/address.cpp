@@ -22,12 +22,12 @@ std::byte* AddressCache::find_slow(std::uint64_t va, std::uint64_t bytes, bool w
 }
 
 std::uint64_t AddressCache::first_bad(std::uint64_t va, std::uint64_t bytes, bool write) {
-  const std::uint64_t end = va + bytes;
-  while (va < end) {
-    if (!find(va, 1, write)) return va;
-    va = std::max(va + 1, std::min(end, entries_[0].end));
+  // Counted, not compared with an end: the range may run past the top of the address space.
+  for (std::uint64_t done = 0; done < bytes;) {
+    if (!find(va + done, 1, write)) return va + done;
+    done += std::min(bytes - done, entries_[0].end - (va + done));
   }
-  return end;
+  return va + bytes;
 }
 
 std::uint64_t AddressCache::readable(std::uint64_t va, std::uint64_t bytes) {

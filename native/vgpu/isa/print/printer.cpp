@@ -50,6 +50,7 @@ void vector_operands(Text& t, const Inst& i) {
 }
 
 std::string half_of_vopd(const Inst& half, Target target, unsigned wave_size) {
+  if (!half.row) return "unknown instruction";
   Text t(target, wave_size);
   t.add(half.row->name11 ? half.row->name11 : half.row->name);
   vector_operands(t, half);

@@ -93,8 +93,9 @@ void swap_pc(Wave& w, const Inst& i) {
 
 // s_movrel*: SGPR number plus M0.
 bool relative(Wave& w, const Operand& o, unsigned registers, unsigned& index) {
-  index = o.index + w.s[kM0];
-  if (index + registers <= kVccLo) return true;
+  const u64 wide = u64{o.index} + w.s[kM0];
+  index = static_cast<unsigned>(wide);
+  if (wide + registers <= kVccLo) return true;
   w.stop(Outcome::Kind::illegal, "relative SGPR out of range");
   return false;
 }

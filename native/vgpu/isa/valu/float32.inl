@@ -20,10 +20,10 @@ constexpr auto mad = [](float a, float b, float c) {
 };
 constexpr auto mad_legacy = [](float a, float b, float c) { return choose((a == 0.0f) | (b == 0.0f), c, mad(a, b, c)); };
 
-constexpr auto floor_ = [](float a) { return round_down(a); };
-constexpr auto ceil_ = [](float a) { return round_up(a); };
-constexpr auto trunc_ = [](float a) { return round_to_zero(a); };
-constexpr auto rndne = [](float a) { return round_even(a); };
+constexpr auto floor_ = [](float a) { return choose(is_nan(a), quiet(a), round_down(a)); };
+constexpr auto ceil_ = [](float a) { return choose(is_nan(a), quiet(a), round_up(a)); };
+constexpr auto trunc_ = [](float a) { return choose(is_nan(a), quiet(a), round_to_zero(a)); };
+constexpr auto rndne = [](float a) { return choose(is_nan(a), quiet(a), round_even(a)); };
 constexpr auto fract = [](float a) { return fraction(a); };
 constexpr auto frexp_exp = [](float a) { return static_cast<int32_t>(frexp_exponent(a)); };
 constexpr auto frexp_mant = [](float a) { return frexp_mantissa(a); };

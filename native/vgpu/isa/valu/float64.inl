@@ -6,10 +6,10 @@ namespace float64_ops {
 constexpr auto add = [](double a, double b) { return settle(a + b, a, b); };
 constexpr auto mul = [](double a, double b) { return settle(a * b, a, b); };
 constexpr auto fma = [](double a, double b, double c) { return settle(fused(a, b, c), a, b, c); };
-constexpr auto floor_ = [](double a) { return round_down(a); };
-constexpr auto ceil_ = [](double a) { return round_up(a); };
-constexpr auto trunc_ = [](double a) { return round_to_zero(a); };
-constexpr auto rndne = [](double a) { return round_even(a); };
+constexpr auto floor_ = [](double a) { return choose(is_nan(a), quiet(a), round_down(a)); };
+constexpr auto ceil_ = [](double a) { return choose(is_nan(a), quiet(a), round_up(a)); };
+constexpr auto trunc_ = [](double a) { return choose(is_nan(a), quiet(a), round_to_zero(a)); };
+constexpr auto rndne = [](double a) { return choose(is_nan(a), quiet(a), round_even(a)); };
 constexpr auto fract = [](double a) { return fraction(a); };
 constexpr auto frexp_exp = [](double a) { return static_cast<int32_t>(frexp_exponent(a)); };
 constexpr auto frexp_mant = [](double a) { return frexp_mantissa(a); };

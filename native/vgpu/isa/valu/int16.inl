@@ -131,7 +131,7 @@ constexpr Row kRows[] = {
     row<mov, 0, B16, B16>({"v_mov_b16"}, v1, kNo, 0x1c, kGfx11),
     row<not_, 0, B16, B16>({"v_not_b16"}, v1, kNo, 0x69, kGfx11),
     row<sat_pk, 0, B16, B32>({"v_sat_pk_u8_i16"}, v1, kNo, 0x62, kGfx11),
-    row_own({"v_swap_b16"}, v1, kNo, 0x66, kGfx11, Type::b16, Type::b16, Type::none, Type::none, &swap, kOwnOperands | kReadsDst),
+    row_own({"v_swap_b16"}, v1, kNo, 0x66, kGfx11, Type::b16, Type::b16, Type::none, Type::none, &swap, kOwnOperands | kReadsDst | kVectorSources),
     row<min3_i, 0, I16, I16, I16, I16>({"v_min3_i16"}, v3, 0x1f5, 0x24a, kAllTargets, kKeepsHalf),
     row<min3_u, 0, U16, U16, U16, U16>({"v_min3_u16"}, v3, 0x1f6, 0x24b, kAllTargets, kKeepsHalf),
     row<max3_i, 0, I16, I16, I16, I16>({"v_max3_i16"}, v3, 0x1f8, 0x24d, kAllTargets, kKeepsHalf),

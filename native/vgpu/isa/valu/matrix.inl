@@ -286,14 +286,14 @@ constexpr Row mfma_row(const char* name, uint16_t op, TargetSet targets) {
   constexpr Type d = of_registers(M * M * kBlocks / kLanes);
   return row_own({name}, Format::vop3p_mai, op, kNo, targets, d, of_registers((per_lane + A::per_register - 1) / A::per_register),
                  of_registers((per_lane + B::per_register - 1) / B::per_register), d, &mfma<A, B, M, K, kBlocks>,
-                 kIgnoresExec | kOwnOperands | (std::is_same_v<typename A::Acc, float> ? unsigned{kApproximate} : 0u));
+                 kIgnoresExec | kOwnOperands | kVectorSources | (std::is_same_v<typename A::Acc, float> ? unsigned{kApproximate} : 0u));
 }
 // gfx90a and gfx942 spell the same instruction differently.
 #define MFMA_BOTH(A, M, K, blocks, old_name, new_name, op) \
   mfma_row<A, A, M, K, blocks>("v_mfma_" old_name, op, k90a), mfma_row<A, A, M, K, blocks>("v_mfma_" new_name, op, k942)
 
 constexpr Row wmma_row(const char* name, uint16_t op, Type ab, Handler h, unsigned flags) {
-  return row_own({name}, Format::vop3p, kNo, op, kGfx11, Type::b256, ab, ab, Type::b256, h, kIgnoresExec | flags);
+  return row_own({name}, Format::vop3p, kNo, op, kGfx11, Type::b256, ab, ab, Type::b256, h, kIgnoresExec | kVectorSources | flags);
 }
 
 constexpr Row kRows[] = {
@@ -340,17 +340,17 @@ constexpr Row kRows[] = {
     mfma_row<InFp8, InBf8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_bf8", 0x76, k942),
     mfma_row<InFp8, InFp8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_fp8", 0x77, k942),
     row_own({"v_mfma_f64_16x16x4f64"}, Format::vop3p_mai, 0x6e, kNo, k90a, Type::b256, Type::b64, Type::b64, Type::b256, &mfma_f64,
-            kIgnoresExec | kOwnOperands),
+            kIgnoresExec | kOwnOperands | kVectorSources),
     row_own({"v_mfma_f64_16x16x4_f64"}, Format::vop3p_mai, 0x6e, kNo, k942, Type::b256, Type::b64, Type::b64, Type::b256, &mfma_f64,
-            kIgnoresExec | kOwnOperands),
+            kIgnoresExec | kOwnOperands | kVectorSources),
     row_own({"v_smfmac_f32_16x16x32_f16"}, Format::vop3p_mai, 0x62, kNo, k942, Type::b128, Type::b64, Type::b128, Type::b32,
-            &smfmac16<InF16, 16>, kIgnoresExec | kOwnOperands | kReadsDst | kApproximate),
+            &smfmac16<InF16, 16>, kIgnoresExec | kOwnOperands | kVectorSources | kReadsDst | kApproximate),
     row_own({"v_smfmac_f32_32x32x16_f16"}, Format::vop3p_mai, 0x64, kNo, k942, Type::b512, Type::b64, Type::b128, Type::b32,
-            &smfmac16<InF16, 32>, kIgnoresExec | kOwnOperands | kReadsDst | kApproximate),
+            &smfmac16<InF16, 32>, kIgnoresExec | kOwnOperands | kVectorSources | kReadsDst | kApproximate),
     row_own({"v_smfmac_f32_16x16x32_bf16"}, Format::vop3p_mai, 0x66, kNo, k942, Type::b128, Type::b64, Type::b128, Type::b32,
-            &smfmac16<InBf16, 16>, kIgnoresExec | kOwnOperands | kReadsDst | kApproximate),
+            &smfmac16<InBf16, 16>, kIgnoresExec | kOwnOperands | kVectorSources | kReadsDst | kApproximate),
     row_own({"v_smfmac_f32_32x32x16_bf16"}, Format::vop3p_mai, 0x68, kNo, k942, Type::b512, Type::b64, Type::b128, Type::b32,
-            &smfmac16<InBf16, 32>, kIgnoresExec | kOwnOperands | kReadsDst | kApproximate),
+            &smfmac16<InBf16, 32>, kIgnoresExec | kOwnOperands | kVectorSources | kReadsDst | kApproximate),
     wmma_row("v_wmma_f32_16x16x16_f16", 0x40, Type::b256, &wmma_f32<InF16>, kApproximate),
     wmma_row("v_wmma_f32_16x16x16_bf16", 0x41, Type::b256, &wmma_f32<InBf16>, kApproximate),
     wmma_row("v_wmma_f16_16x16x16_f16", 0x42, Type::b256, &wmma_16<InF16>, kApproximate),

@@ -5,7 +5,8 @@
 
 #include "vgpu/isa/inst.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// A sanitizer build keeps to one variant: the source is the same, and it takes long enough to compile.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define KERNCAP_VALU_WIDE 1
 #else
 #define KERNCAP_VALU_WIDE 0

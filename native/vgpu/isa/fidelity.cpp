@@ -1,0 +1,57 @@
+#include "vgpu/isa/fidelity.hpp"
+
+#include <string_view>
+
+namespace kerncap::vgpu::isa {
+namespace {
+
+struct Entry {
+  std::string_view prefix;  // of the row's name; the first that fits counts
+  Bound bound;
+};
+
+constexpr const char* kManual = "accuracy stated with the instruction in the MI300 and RDNA3 ISA manuals";
+constexpr const char* kAssumed = "no ISA manual states one; assumed";
+constexpr const char* kOrder = "order and width of the additions are not published; assumed";
+
+// Longer prefixes stand before the shorter ones that they contain.
+constexpr Entry kEntries[] = {
+    {"v_exp_f16", {Bound::Kind::ulp, 0.51, kManual}},
+    {"v_log_f16", {Bound::Kind::ulp, 0.51, kManual}},
+    {"v_rcp_f16", {Bound::Kind::ulp, 0.51, kManual}},
+    {"v_rsq_f16", {Bound::Kind::ulp, 0.51, kManual}},
+    {"v_sqrt_f16", {Bound::Kind::ulp, 0.51, kManual}},
+    {"v_sin_f16", {Bound::Kind::absolute, 0x1p-10, kAssumed}},
+    {"v_cos_f16", {Bound::Kind::absolute, 0x1p-10, kAssumed}},
+    {"v_exp_", {Bound::Kind::ulp, 1, kManual}},
+    {"v_log_", {Bound::Kind::ulp, 1, kManual}},
+    {"v_rcp_f32", {Bound::Kind::ulp, 1, kManual}},
+    {"v_rcp_iflag_f32", {Bound::Kind::ulp, 1, kManual}},
+    {"v_rsq_f32", {Bound::Kind::ulp, 1, kManual}},
+    {"v_sqrt_f32", {Bound::Kind::ulp, 1, kManual}},
+    {"v_sin_f32", {Bound::Kind::absolute, 0x1p-18, kAssumed}},
+    {"v_cos_f32", {Bound::Kind::absolute, 0x1p-18, kAssumed}},
+    {"v_rcp_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
+    {"v_rsq_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
+    {"v_sqrt_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
+    {"v_dot2", {Bound::Kind::accumulate, 3, kOrder}},
+    {"v_dual_dot2", {Bound::Kind::accumulate, 3, kOrder}},
+    {"v_mfma_", {Bound::Kind::accumulate, 33, kOrder}},
+    {"v_smfmac_", {Bound::Kind::accumulate, 33, kOrder}},
+    // 16-bit results are rounded once more: a half unit of their last place, in terms of 2^-24.
+    {"v_wmma_f16", {Bound::Kind::accumulate, 0x1p13, kOrder}},
+    {"v_wmma_bf16", {Bound::Kind::accumulate, 0x1p16, kOrder}},
+    {"v_wmma_", {Bound::Kind::accumulate, 17, kOrder}},
+};
+constexpr Bound kUnknown{Bound::Kind::absolute, -1, "not stated"};
+
+}  // namespace
+
+const Bound* bound_of(const Row& row) {
+  if (!(row.flags & kApproximate)) return nullptr;
+  for (const Entry& entry : kEntries)
+    if (std::string_view(row.name).starts_with(entry.prefix)) return &entry.bound;
+  return &kUnknown;  // a test forbids it
+}
+
+}  // namespace kerncap::vgpu::isa

@@ -1,0 +1,31 @@
+// The functions of an AMDGPU code object, read defensively: the file may be a stranger's.
+// In: the bytes of an ELF file. Out: target, wave size and the words of each function. Called by kerncap-isa.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vgpu/isa/target.hpp"
+
+namespace kerncap::vgpu::tool {
+
+struct Function {
+  std::string name;
+  bool kernel = false;
+  std::uint64_t va = 0;
+  std::vector<std::uint32_t> words;
+};
+
+struct CodeObject {
+  std::string target_name;  // gfx942, or "mach 0x.." when the number means nothing here
+  isa::Target target = isa::Target::gfx942;
+  bool known_target = false;
+  unsigned wave_size = 64;
+  std::vector<Function> functions;
+};
+
+// Throws std::runtime_error with what is wrong.
+CodeObject read_code_object(const std::string& bytes);
+
+}  // namespace kerncap::vgpu::tool

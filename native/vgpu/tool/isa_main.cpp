@@ -1,0 +1,191 @@
+// kerncap-isa: what the virtual GPU's interpreter knows, as JSON on stdout.
+//   kerncap-isa rows        every instruction row of every target (schema kerncap.isa-rows/1)
+//   kerncap-isa code FILE   instructions of a code object by fidelity (schema kerncap.isa-code/1)
+// Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity` and scripts/.
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "vgpu/isa/decode/decoder.hpp"
+#include "vgpu/isa/fidelity.hpp"
+#include "vgpu/isa/print/printer.hpp"
+#include "vgpu/isa/rows.hpp"
+#include "vgpu/tool/code_object.hpp"
+
+namespace kerncap::vgpu::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace isa;
+
+constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx1100};
+
+const char* text(Format f) {
+  static constexpr const char* names[] = {"sop1", "sop2", "sopk", "sopc", "sopp", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p",
+                                          "vop3p-mai", "vopd", "vinterp", "ds", "flat", "global", "scratch", "mubuf", "mtbuf", "mimg"};
+  return names[static_cast<unsigned>(f)];
+}
+const char* text(Type t) {
+  static constexpr const char* names[] = {"none", "b16", "b32", "b64", "b96", "b128", "b256", "b512", "b1024", "u16", "i16", "u32",
+                                          "i32", "u64", "i64", "f16", "bf16", "f32", "f64", "pk16", "pkf16", "pkf32", "pk32",
+                                          "mask", "simm"};
+  return names[static_cast<unsigned>(t)];
+}
+
+Json flags_of(const Row& row) {
+  static constexpr std::pair<std::uint32_t, const char*> names[] = {
+      {kReadsDst, "reads-dst"}, {kVccCarryIn, "carry-in"}, {kVccCarryOut, "carry-out"}, {kMaskDst, "mask-dst"},
+      {kExecDst, "exec-dst"}, {kLiteralK, "literal"}, {kScalarDst, "scalar-dst"}, {kIgnoresExec, "ignores-exec"},
+      {kBranch, "branch"}, {kFloatMods, "float-modifiers"}, {kIntClamp, "integer-clamp"}, {kKeepsHalf, "keeps-half"},
+      {kOwnOperands, "own-operands"}, {kOwnOpSel, "own-op-sel"}, {kTwoAddress, "two-address"}, {kReturns, "returns"},
+      {kVectorSources, "vector-sources"}};
+  Json out = Json::array();
+  for (const auto& [bit, flag] : names)
+    if (row.flags & bit) out.push_back(flag);
+  return out;
+}
+
+Json bound_json(const Bound& bound) { return {{"kind", isa::name(bound.kind)}, {"value", bound.value}, {"source", bound.source}}; }
+
+const char* spelled(const Row& row, Target target) {
+  return family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
+}
+
+void add_rows(Json& out, std::span<const Row> rows, Target target) {
+  for (const Row& row : rows) {
+    const std::uint16_t op = family(target) == Family::gfx9 ? row.op9 : row.op11;
+    if (!(row.targets & bit(target)) || op == kNoOpcode) continue;
+    Json json{{"name", spelled(row, target)}, {"format", text(row.format)}, {"opcode", op}, {"dst", text(row.dst)},
+              {"src", {text(row.src0), text(row.src1), text(row.src2)}}, {"flags", flags_of(row)},
+              {"fidelity", !row.handler ? "unsupported" : bound_of(row) ? "approximate" : "exact"}};
+    if (const Bound* bound = bound_of(row); bound && row.handler) json["bound"] = bound_json(*bound);
+    out.push_back(std::move(json));
+  }
+}
+
+Json rows_document() {
+  Json targets = Json::object();
+  for (const Target target : kTargets) {
+    Json rows = Json::array();
+    add_rows(rows, scalar_rows(), target);
+    add_rows(rows, memory_rows(), target);
+    for (const std::span<const Row> table : valu_tables()) add_rows(rows, table, target);
+    std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+      return std::pair(a["name"].get<std::string>(), a["format"].get<std::string>()) <
+             std::pair(b["name"].get<std::string>(), b["format"].get<std::string>());
+    });
+    targets[std::string(isa::name(target))] = std::move(rows);
+  }
+  return {{"schema", "kerncap.isa-rows/1"}, {"targets", std::move(targets)}};
+}
+
+struct Tally {
+  std::uint64_t count = 0;
+  std::uint64_t first_va = 0;
+  std::string reason;
+  const Bound* bound = nullptr;
+};
+
+// Counts what runs exactly, and the rest by name.
+struct Counted {
+  std::uint64_t exact = 0;
+  std::map<std::string, Tally> approximate, unsupported;
+
+  void add(const Row& row, Target target) {
+    const Bound* bound = bound_of(row);
+    if (!bound) {
+      ++exact;
+      return;
+    }
+    Tally& tally = approximate[spelled(row, target)];
+    ++tally.count;
+    tally.bound = bound;
+  }
+  Json json() const {
+    Json out{{"exact", exact}, {"approximate", Json::array()}, {"unsupported", Json::array()}};
+    for (const auto& [mnemonic, t] : approximate)
+      out["approximate"].push_back({{"name", mnemonic}, {"count", t.count}, {"bound", bound_json(*t.bound)}});
+    for (const auto& [mnemonic, t] : unsupported)
+      out["unsupported"].push_back({{"name", mnemonic}, {"count", t.count}, {"va", t.first_va}, {"reason", t.reason}});
+    return out;
+  }
+};
+
+Counted count(const Function& function, const CodeObject& object) {
+  Counted out;
+  const std::span<const std::uint32_t> words(function.words);
+  for (std::size_t at = 0; at < words.size();) {
+    const Decoded decoded = decode(object.target, object.wave_size, words.subspan(at, std::min<std::size_t>(4, words.size() - at)),
+                                   function.va + 4 * at);
+    if (decoded.status == Decoded::Status::ok) {
+      if (decoded.inst.dual) out.add(*decoded.dual->row, object.target);
+      out.add(*decoded.inst.row, object.target);
+    } else {
+      const std::string shown = print(decoded, object.target, object.wave_size);
+      std::string mnemonic = shown.substr(0, shown.find(' '));
+      if (mnemonic.empty()) mnemonic = "?";
+      // Behind the end of a function for the prefetcher; never executed.
+      if (mnemonic != "s_code_end") {
+        Tally& tally = out.unsupported[mnemonic];
+        if (tally.count++ == 0) tally.first_va = function.va + 4 * at, tally.reason = decoded.reason;
+      }
+    }
+    at += std::max<std::size_t>(1, decoded.inst.size_bytes / 4u);
+  }
+  return out;
+}
+
+Json code_document(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot be opened");
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const CodeObject object = read_code_object(bytes);
+  Json out{{"schema", "kerncap.isa-code/1"}, {"target", object.target_name}, {"known_target", object.known_target}, {"functions", Json::array()}};
+  if (!object.known_target) return out;
+  for (const Function& function : object.functions) {
+    Json json{{"name", function.name}, {"kernel", function.kernel}};
+    json.update(count(function, object).json());
+    out["functions"].push_back(std::move(json));
+  }
+  return out;
+}
+
+int run(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  Json out;
+  if (command == "rows" && argc == 2) {
+    out = rows_document();
+  } else if (command == "code" && argc == 3) {
+    try {
+      out = code_document(argv[2]);
+    } catch (const std::runtime_error& error) {
+      std::cerr << "kerncap-isa: " << argv[2] << ": " << error.what() << "\n";
+      return 4;
+    }
+  } else {
+    std::cerr << "usage: kerncap-isa rows | kerncap-isa code FILE\n";
+    return 2;
+  }
+  // Names in a code object may hold any bytes.
+  std::cout << out.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  return std::cout.flush() ? 0 : 70;
+}
+
+}  // namespace
+}  // namespace kerncap::vgpu::tool
+
+int main(int argc, char** argv) {
+  try {
+    return kerncap::vgpu::tool::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "kerncap-isa: " << error.what() << "\n";
+    return 70;
+  }
+}

@@ -1,0 +1,67 @@
+#include "isa_coverage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "vgpu/isa/rows.hpp"
+
+namespace kerncap::vgpu::isa::test {
+namespace {
+
+// The two instruction set variants of a VALU table are the same rows: identity is name, format and target.
+using Key = std::tuple<Target, std::string, Format>;
+
+std::set<Key>& seen() {
+  static std::set<Key> keys;
+  return keys;
+}
+
+const char* spelled(const Row& row, Target target) {
+  return family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
+}
+
+template <class F>
+void for_each_row(F f) {
+  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+    const auto table = [&](std::span<const Row> rows) {
+      for (const Row& row : rows)
+        if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode)
+          f(target, row);
+    };
+    table(scalar_rows());
+    table(memory_rows());
+    for (const std::span<const Row> rows : valu_tables()) table(rows);
+  }
+}
+
+class Coverage final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    const char* out = std::getenv("KERNCAP_ISA_COVERAGE");
+    if (!out) return;
+    std::string json = "[\n";
+    std::size_t rows = 0;
+    for_each_row([&](Target target, const Row& row) {
+      const bool hit = seen().contains({target, row.name, row.format});
+      ++rows;
+      json += std::string(rows > 1 ? ",\n" : "") + " {\"target\": \"" + std::string(name(target)) + "\", \"name\": \"" +
+              spelled(row, target) + "\", \"format\": " + std::to_string(static_cast<int>(row.format)) +
+              ", \"tested\": " + (hit ? "true}" : "false}");
+    });
+    std::ofstream(out) << json << "\n]\n";
+  }
+};
+
+[[maybe_unused]] const ::testing::Environment* const environment = ::testing::AddGlobalTestEnvironment(new Coverage);
+
+}  // namespace
+
+void exercised(Target target, const Row& row) { seen().insert({target, row.name, row.format}); }
+
+}  // namespace kerncap::vgpu::isa::test
