@@ -74,10 +74,11 @@ class Slot:
 
 
 class Sink:
-    """A bundle that is being written. `slot` and `put_*` may be called from several threads."""
+    """A bundle that is being written, at `place`. `slot` and `put_*` may be called from several threads."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, place: Path) -> None:
         self.manifest = manifest
+        self.place = place
 
     @contextmanager
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
@@ -128,7 +129,7 @@ class LayoutSink(Sink):
     """Blobs as files of a directory, each under a `.part` name until it is whole."""
 
     def __init__(self, manifest: Manifest, folder: Path) -> None:
-        super().__init__(manifest)
+        super().__init__(manifest, folder)
         self._folder = folder
         (folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
 
@@ -178,8 +179,8 @@ class LayoutSink(Sink):
 class TarSink(Sink):
     """Every blob at its final offset of one ustar file: order and headers depend on the manifest alone."""
 
-    def __init__(self, manifest: Manifest, file: IO[bytes]) -> None:
-        super().__init__(manifest)
+    def __init__(self, manifest: Manifest, file: IO[bytes], place: Path) -> None:
+        super().__init__(manifest, place)
         self._fd = file.fileno()
         self._offsets: dict[str, int] = {}
         position = 0
@@ -237,7 +238,7 @@ def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest, *, re
             layout.finish(location.tag)
     else:
         with new_file(location.path) as file:
-            yield TarSink(manifest, file)
+            yield TarSink(manifest, file, location.path)
 
 
 def copy_blobs(
@@ -250,7 +251,8 @@ def copy_blobs(
 
         def copy(item: tuple[Descriptor, BlobLocation]) -> int:
             blob, location = item
-            with host_errors(location.path):
+            # What is full or refused is where it goes; an error of reading names its file itself.
+            with host_errors(sink.place):
                 sink.put_location(blob, location, what=what)
             return blob.size
 

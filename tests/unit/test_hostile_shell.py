@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -12,6 +13,12 @@ from typing import Any
 
 import pytest
 from synthetic import make_reproducer
+
+from kerncap.bundle import open_bundle
+from kerncap.bundle.manifest import Descriptor
+from kerncap.bundle.sink import LayoutSink
+from kerncap.bundle.unpack import unpack
+from kerncap.errors import HostError
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -186,6 +193,21 @@ def test_a_full_disk_and_too_few_files(folder: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert error(done)["code"] == "host.disk-full"
     assert os.listdir(folder) == ["-weird"]
+
+
+def test_a_full_disk_is_named_by_where_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the file that was read: that lies on another disk."""
+    assert kerncap("pack", "-o", "oci:sealed", "--", "-weird", cwd=folder).returncode == 0
+
+    def full(self: LayoutSink, blob: Descriptor, location: object, *, what: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "sealed"))
+
+    monkeypatch.setattr(LayoutSink, "put_location", full)
+    with pytest.raises(HostError) as caught:
+        unpack(open_bundle(f"oci:{folder / 'sealed'}"), folder / "unpacked")
+    assert caught.value.code == "host.disk-full"
+    assert "unpacked" in caught.value.message
+    assert "sealed" not in f"{caught.value.message} {caught.value.hint}"
 
 
 @pytest.mark.parametrize(
