@@ -175,10 +175,11 @@ def _print_error(error: KerncapError, as_json: bool) -> None:
 
 def _interrupted(as_json: bool) -> int:
     """Without any import: it may come in the middle of one."""
-    exit_code = 128 + signal.SIGTERM if _terminated.is_set() else EXIT_INTERRUPTED
+    terminated = _terminated.is_set()
+    exit_code = 128 + signal.SIGTERM if terminated else EXIT_INTERRUPTED
     message = "interrupted: nothing has a final name that is not whole"
     if as_json:
-        document = KerncapError(message, code="interrupted").to_json() | {"hint": None, "exit_code": exit_code}
+        document = KerncapError(message, code="signal.terminate" if terminated else "signal.interrupt").to_json() | {"hint": None, "exit_code": exit_code}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     sys.stderr.write(message + "\n")
     return exit_code

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from workbench import TARGETS, Workbench
 
+from kerncap.bundle.documents import validate
+
 SUBSET = {("trixie", "gfx942"), ("sid", "gfx90a")}
 
 
@@ -53,6 +55,7 @@ def test_recompile(workbench: Workbench, target: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "EXIT-SUCCESS" in done.stderr
     document = json.loads(done.stdout)
+    validate(document, "printed", what="extract")
     assert document["source_files"] > 10
     assert document["source_error"] is None
 
@@ -114,6 +117,7 @@ def test_recompile_in_the_sandbox(workbench: Workbench) -> None:
     hsaco = workbench.work / "sandbox.hsaco"
     done = recompile(hsaco)
     assert done.returncode == 0, done.stderr
+    validate(json.loads(done.stdout), "printed", what="recompile")
     assert ("21." if suite == "sid" else "17.") in json.loads(done.stdout)["compiler"]
     assert workbench.verdict("validate", out, "--hsaco", hsaco)["verdict"] == "equivalent"
 

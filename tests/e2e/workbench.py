@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from containers import DevContainer
 
+from kerncap.bundle.documents import validate
+
 TARGETS = ("gfx942", "gfx90a", "gfx1100")
 VARIANTS = {"nothing": 1, "wrong-constant": 2}
 
@@ -111,6 +113,7 @@ class Workbench:
         if done.returncode not in (0, 1):
             pytest.fail(f"{command}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         document: dict[str, Any] = json.loads(done.stdout)
+        validate(document, "printed", what=command)
         assert document["passed"] == (done.returncode == 0)
         return document
 

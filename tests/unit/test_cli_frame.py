@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from kerncap.bundle.documents import validate
 from kerncap.cli import main as cli
 from kerncap.cli import output
 from kerncap.errors import BundleError, KerncapError, ReplayError, error_from_code, typed
@@ -72,7 +73,7 @@ def test_ctrl_c_is_a_document_with_json(monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr(cli, "build_app", lambda only=None: _app_that_raises(KeyboardInterrupt()))
     assert cli.run(["go", "--json"]) == 130
     document = json.loads(capsys.readouterr().out)
-    assert (document["code"], document["exit_code"]) == ("interrupted", 130)
+    assert (document["code"], document["exit_code"]) == ("signal.interrupt", 130)
 
 
 SWALLOWING = """
@@ -100,11 +101,9 @@ def test_interrupt_during_the_imports_is_a_document_with_json(
     out, err = process.communicate(timeout=30)
     assert process.returncode == exit_code, err
     document = json.loads(out)
-    assert (document["schema"], document["code"], document["exit_code"]) == (
-        "kerncap.error/1",
-        "interrupted",
-        exit_code,
-    )
+    validate(document, "printed", what="interrupt")
+    assert document["code"] == {130: "signal.interrupt", 143: "signal.terminate"}[exit_code]
+    assert document["exit_code"] == exit_code
     assert "Traceback" not in err
 
 
