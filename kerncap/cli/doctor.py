@@ -19,7 +19,13 @@ _MEANING = {
 
 
 def register(app: typer.Typer) -> None:
-    add_command(app, "doctor", doctor, example="kerncap doctor --json")
+    add_command(
+        app,
+        "doctor",
+        doctor,
+        summary="Say what this host can do, and what mends the rest.",
+        example="kerncap doctor --json",
+    )
 
 
 def doctor(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:

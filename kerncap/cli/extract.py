@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 
 
 def extract(
-    kernel: Annotated[str, typer.Argument(help="Kernel: base name, demangled name, glob or mangled name.")],
-    command: Annotated[list[str], typer.Argument(help="The application and its arguments, after --.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Reproducer to make; NAME.kcap.")] = None,
-    dispatch: Annotated[int, typer.Option("--dispatch", help="Which matching dispatch, from 0.")] = 0,
-    source_dir: Annotated[Path | None, typer.Option("--source-dir", help="Carry the kernel's source.")] = None,
-    compile_db: Annotated[Path | None, typer.Option("--compile-db", help="compile_commands.json.")] = None,
+    kernel: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Base name, demangled name, glob or mangled name of the kernel.")
+    ],
+    command: Annotated[list[str], typer.Argument(metavar="CMD", help="The application and its arguments, after --.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Reproducer directory to make; default: NAME.kcap.")
+    ] = None,
+    dispatch: Annotated[int, typer.Option("--dispatch", help="Which of the matching dispatches, counted from 0.")] = 0,
+    source_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--source-dir",
+            help="Carry the kernel's source: the project's folder, with a compile_commands.json in it or in build/.",
+        ),
+    ] = None,
+    compile_db: Annotated[
+        Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option(
@@ -31,11 +43,18 @@ def extract(
             autocompletion=completion.devices,
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole application.")] = 3600.0,
-    after: Annotated[str, typer.Option("--after", help="After the capture: continue or stop.")] = "continue",
-    self_check: Annotated[int, typer.Option("--self-check", help="Replays before sealing; 0: none.")] = 2,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
+    after: Annotated[
+        str,
+        typer.Option(
+            "--after", help="What the application does after the capture: continue, or stop with exit status 0."
+        ),
+    ] = "continue",
+    self_check: Annotated[
+        int, typer.Option("--self-check", help="Replays of the capture before it is done; 0: none.")
+    ] = 2,
     propagate_exit: Annotated[
-        bool, typer.Option("--propagate-exit", help="Exit with the application's status.")
+        bool, typer.Option("--propagate-exit", help="Exit with the application's status when the capture is done.")
     ] = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
@@ -111,5 +130,6 @@ def register(app: typer.Typer) -> None:
         app,
         "extract",
         extract,
+        summary="Run an application and capture one dispatch of a kernel.",
         example="kerncap extract vector_add -o vector_add.kcap --device vgpu:gfx942 -- ./app --size 1000",
     )

@@ -18,17 +18,34 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(name="image", help="Build and list the images that replays run in.", no_args_is_help=True)
-    add_command(group, "build", build, example="kerncap image build trixie --only runtime")
-    add_command(group, "list", list_, example="kerncap image list --json")
+    add_command(
+        group,
+        "build",
+        build,
+        summary="Build images; what has not changed is left alone.",
+        example="kerncap image build trixie --only runtime",
+    )
+    add_command(
+        group, "list", list_, summary="List the images and whether they are built.", example="kerncap image list --json"
+    )
     app.add_typer(group)
 
 
 def build(
     suites: Annotated[
         list[str] | None,
-        typer.Argument(help="Bases of images.toml; none: the default ones.", autocompletion=completion.suites),
+        typer.Argument(
+            metavar="SUITE",
+            help="Bases of dockerfiles/images.toml; none: the default ones.",
+            autocompletion=completion.suites,
+        ),
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="base, toolchain, dev or runtime (and what it needs).")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="base, toolchain, dev or runtime, and what that needs; more than one may be named."
+        ),
+    ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:

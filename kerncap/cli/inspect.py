@@ -60,6 +60,7 @@ def register(app: typer.Typer) -> None:
         app,
         "inspect",
         inspect,
+        summary="Show what a bundle holds, without moving its data.",
         example="kerncap inspect vector_add.kcap.tar\n"
         "kerncap inspect vector_add.kcap.tar --fidelity\n"
         "kerncap inspect localhost:5000/kernels/vector_add:v1 --json",

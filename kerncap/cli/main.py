@@ -179,7 +179,10 @@ def _interrupted(as_json: bool) -> int:
     exit_code = 128 + signal.SIGTERM if terminated else EXIT_INTERRUPTED
     message = "interrupted: nothing has a final name that is not whole"
     if as_json:
-        document = KerncapError(message, code="signal.terminate" if terminated else "signal.interrupt").to_json() | {"hint": None, "exit_code": exit_code}
+        document = KerncapError(message, code="signal.terminate" if terminated else "signal.interrupt").to_json() | {
+            "hint": None,
+            "exit_code": exit_code,
+        }
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     sys.stderr.write(message + "\n")
     return exit_code

@@ -15,13 +15,16 @@ import typer
 from kerncap.cli import completion
 from kerncap.errors import UsageError
 
+_SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
 _LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
+_REFERENCE = "host[:port]/name[:tag][@digest]"
 LocalBundle = Annotated[str, typer.Argument(metavar="BUNDLE", help=f"{_LOCAL}.", autocompletion=completion.bundles)]
 AnyBundle = Annotated[
-    str,
-    typer.Argument(
-        metavar="BUNDLE", help=f"{_LOCAL}, or host[:port]/name[:tag][@digest].", autocompletion=completion.bundles
-    ),
+    str, typer.Argument(metavar="BUNDLE", help=f"{_LOCAL}, or {_REFERENCE}.", autocompletion=completion.bundles)
+]
+SealedBundle = Annotated[str, typer.Argument(metavar="BUNDLE", help=f"{_SEALED}.", autocompletion=completion.bundles)]
+SealedOrRemote = Annotated[
+    str, typer.Argument(metavar="BUNDLE", help=f"{_SEALED}, or {_REFERENCE}.", autocompletion=completion.bundles)
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 VerboseOption = Annotated[
@@ -61,7 +64,10 @@ def positive(name: str, value: float, example: str) -> None:
         raise UsageError(f"{name} is {value:g}, expected more than 0", code="usage.number", hint=f"{name} {example}")
 
 
-def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, example: str, **settings: Any) -> None:
-    """Register `function` as `kerncap NAME`. `example` is one line that can be typed; more lines are more examples."""
+def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, summary: str, example: str) -> None:
+    """Register `function` as `kerncap NAME`: `summary` stands in the list of commands, the docstring in its own help.
+
+    `example` is one line that can be typed; more lines are more examples.
+    """
     lines = "\n\n".join(f"$ {line}" for line in example.strip().splitlines())
-    app.command(name, epilog=f"Example:\n\n{lines}", **settings)(function)
+    app.command(name, short_help=summary, epilog=f"Example:\n\n{lines}")(function)

@@ -14,7 +14,11 @@ from kerncap.cli.output import format_bytes, note, print_json, progress_bar, say
 def pack(
     reproducer: Annotated[
         Path,
-        typer.Argument(help="Reproducer directory, as `kerncap extract` wrote it.", autocompletion=completion.bundles),
+        typer.Argument(
+            metavar="DIR",
+            help="Reproducer directory, as `kerncap extract` wrote it.",
+            autocompletion=completion.bundles,
+        ),
     ],
     output: Annotated[str, typer.Option("--output", "-o", help="New bundle: oci:DIR[:tag] or FILE.kcap.tar.")],
     as_json: options.JsonOption = False,
@@ -48,5 +52,6 @@ def register(app: typer.Typer) -> None:
         app,
         "pack",
         pack,
+        summary="Seal a reproducer as a bundle with one digest.",
         example="kerncap pack vector_add.kcap -o vector_add.kcap.tar\nkerncap pack vector_add.kcap -o oci:bundle:v1",
     )

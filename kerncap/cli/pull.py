@@ -12,7 +12,7 @@ from kerncap.cli.push import transferred_json
 
 
 def pull(
-    source: options.AnyBundle,
+    source: options.SealedOrRemote,
     output: Annotated[str, typer.Option("--output", "-o", help="New bundle: oci:DIR[:tag] or FILE.kcap.tar.")],
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -40,5 +40,9 @@ def pull(
 
 def register(app: typer.Typer) -> None:
     options.add_command(
-        app, "pull", pull, example="kerncap pull localhost:5000/kernels/vector_add:v1 -o vector_add.kcap.tar"
+        app,
+        "pull",
+        pull,
+        summary="Fetch a bundle from a registry, and check it.",
+        example="kerncap pull localhost:5000/kernels/vector_add:v1 -o vector_add.kcap.tar",
     )

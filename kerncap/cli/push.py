@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def push(
-    bundle: options.AnyBundle,
+    bundle: options.SealedOrRemote,
     target: Annotated[
         str, typer.Argument(metavar="REF", help="host[:port]/name[:tag], oci:DIR[:tag] or FILE.kcap.tar.")
     ],
@@ -80,5 +80,9 @@ def transferred_json(done: Transferred, named: str) -> dict[str, Any]:
 
 def register(app: typer.Typer) -> None:
     options.add_command(
-        app, "push", push, example="kerncap push vector_add.kcap.tar localhost:5000/kernels/vector_add:v1"
+        app,
+        "push",
+        push,
+        summary="Send a bundle to a registry, unchanged.",
+        example="kerncap push vector_add.kcap.tar localhost:5000/kernels/vector_add:v1",
     )

@@ -53,5 +53,6 @@ def register(app: typer.Typer) -> None:
         app,
         "recompile",
         recompile,
+        summary="Compile the source that a bundle carries.",
         example="kerncap recompile vector_add.kcap -o variant.hsaco\nkerncap recompile oci:bundle -o v.hsaco --trust",
     )

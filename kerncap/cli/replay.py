@@ -47,5 +47,6 @@ def register(app: typer.Typer) -> None:
         app,
         "replay",
         replay,
+        summary="Replay a captured dispatch where an HSA runtime is.",
         example="kerncap replay vector_add.kcap --iterations 100\nkerncap replay oci:bundle --hsaco variant.hsaco",
     )

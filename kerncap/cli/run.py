@@ -15,21 +15,24 @@ from kerncap.errors import UsageError
 
 def register(app: typer.Typer) -> None:
     example = "kerncap run localhost:5000/bugs/vector_add:1 --device vgpu:gfx942\nkerncap run oci:bundle --recompile"
-    options.add_command(app, "run", run, example=example)
+    options.add_command(app, "run", run, summary="Replay a bundle in a container, without network.", example=example)
 
 
 def run(
     bundle: options.AnyBundle,
     image: Annotated[
-        str | None, typer.Option("--image", help="Runtime image; default: kerncap/runtime:trixie.")
+        str | None,
+        typer.Option("--image", help="Runtime image; default: kerncap/runtime:trixie (see kerncap image list)."),
     ] = None,
     device: options.DeviceOption = "auto",
     hsaco: options.HsacoOption = None,
-    recompile: Annotated[bool, typer.Option("--recompile", help="Judge the bundle's source, compiled there.")] = False,
+    recompile: Annotated[
+        bool, typer.Option("--recompile", help="Judge the bundle's own source, compiled in another container before.")
+    ] = False,
     atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a container may take.")] = 900.0,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that each container may take.")] = 900.0,
     memory: options.MemoryOption = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,

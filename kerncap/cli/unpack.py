@@ -12,8 +12,8 @@ from kerncap.cli.output import note, print_json, progress_bar, say, set_verbosit
 
 
 def unpack(
-    bundle: options.LocalBundle,
-    directory: Annotated[Path, typer.Argument(help="New directory.")],
+    bundle: options.SealedBundle,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="New directory.")],
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
@@ -31,4 +31,10 @@ def unpack(
 
 
 def register(app: typer.Typer) -> None:
-    options.add_command(app, "unpack", unpack, example="kerncap unpack vector_add.kcap.tar vector_add")
+    options.add_command(
+        app,
+        "unpack",
+        unpack,
+        summary="Open a bundle into a reproducer directory to edit.",
+        example="kerncap unpack vector_add.kcap.tar vector_add",
+    )

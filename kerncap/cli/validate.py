@@ -45,5 +45,9 @@ def validate(
 
 def register(app: typer.Typer) -> None:
     options.add_command(
-        app, "validate", validate, example="kerncap validate vector_add.kcap --hsaco variant.hsaco --rtol 1e-5"
+        app,
+        "validate",
+        validate,
+        summary="Judge a code object, with tolerances for float data.",
+        example="kerncap validate vector_add.kcap --hsaco variant.hsaco --rtol 1e-5",
     )

@@ -74,4 +74,10 @@ def _report_json(name: str, opened: Bundle, report: Report) -> dict[str, object]
 
 
 def register(app: typer.Typer) -> None:
-    options.add_command(app, "verify", verify, example="kerncap verify vector_add.kcap.tar --deep")
+    options.add_command(
+        app,
+        "verify",
+        verify,
+        summary="Check every byte of a bundle.",
+        example="kerncap verify vector_add.kcap.tar --deep",
+    )

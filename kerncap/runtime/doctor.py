@@ -9,10 +9,10 @@ import ctypes
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import docker.errors
 from docker import DockerClient
@@ -65,23 +65,49 @@ class Report:
 
 def examine() -> Report:
     """Every check, in the order in which a person would mend them."""
-    docker_check, images_check = _docker()
-    return Report((docker_check, images_check, _gpu(), _hsa_runtime(), _native_files(), _disk()))
+    return Report((*_docker(), _gpu(), _hsa_runtime(), _native_files(), _disk()))
 
 
-def _docker() -> tuple[Check, Check]:
-    no_images = Check("images", "fail", "unknown without a Docker engine", "make images")
+def _docker() -> tuple[Check, Check, Check]:
+    """The engine, what its containers are shut in by, and the images."""
+    unknown = "unknown without a Docker engine"
     try:
         with engine.connect() as client:
             version = str(client.version().get("Version", "of unknown version"))
-            return Check("docker", "ok", f"Docker engine {version} answers"), _images(client)
+            answers = Check("docker", "ok", f"Docker engine {version} answers")
+            return answers, _sandbox(client.info()), _images(client)
     except KerncapError as error:
-        return Check("docker", "fail", error.message, engine.mend()), no_images
+        mend = engine.mend()
+        return (
+            Check("docker", "fail", error.message, mend),
+            Check("sandbox", "fail", unknown, mend),
+            Check("images", "fail", unknown, _build_images()),
+        )
+
+
+def _sandbox(info: Mapping[str, Any]) -> Check:
+    """Whether the engine can hold a container to the limits that it is given. Source: Docker Engine API, `/info`."""
+    security = " ".join(info.get("SecurityOptions") or ())
+    lacks = [
+        *([] if info.get("MemoryLimit", True) else ["memory limit"]),
+        *([] if info.get("PidsLimit", True) else ["limit of processes"]),
+        *([] if "seccomp" in security else ["seccomp profile"]),
+    ]
+    if lacks:
+        detail = f"containers of this engine have no {', no '.join(lacks)}: a stranger's bundle may take what it likes"
+        return Check("sandbox", "warn", detail, "docker info  # its last lines say why")
+    return Check("sandbox", "ok", "limits of memory and processes, seccomp")
+
+
+def _build_images(*suites: str) -> str:
+    if catalog.find_checkout() is None:
+        return "make images  # in a clone of the repository"
+    return " ".join(("kerncap image build", *suites))
 
 
 def _images(client: DockerClient) -> Check:
     suites = catalog.load().default_suites if catalog.find_checkout() else (catalog.DEFAULT_SUITE,)
-    present, missing = [], []
+    present, missing, lacking = [], [], []
     for suite in suites:
         name = catalog.image_name("runtime", suite)
         try:
@@ -89,10 +115,11 @@ def _images(client: DockerClient) -> Check:
             present.append(name)
         except docker.errors.ImageNotFound:
             missing.append(name)
+            lacking.append(suite)
     if not missing:
         return Check("images", "ok", ", ".join(present))
     state: State = "warn" if present else "fail"
-    return Check("images", state, f"not built: {', '.join(missing)}", "make images")
+    return Check("images", state, f"not built: {', '.join(missing)}", _build_images(*lacking))
 
 
 def _gpu() -> Check:
@@ -132,7 +159,8 @@ def _hsa_runtime() -> Check:
 
 
 def _native_files() -> Check:
-    mend = "kerncap run BUNDLE  # the images have them"
+    dev = catalog.image_name("dev", catalog.DEFAULT_SUITE)
+    mend = f'docker run -it --rm -v "$PWD:/work" -w /work {dev}  # extract and replay in there'
     try:
         directory = native.find_native().directory
     except KerncapError as error:

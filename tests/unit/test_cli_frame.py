@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -29,6 +30,39 @@ def test_every_command_has_json_verbose_and_an_example(capsys: pytest.CaptureFix
         assert f"$ kerncap {name}" in text, name
         assert "--json" in text, name
         assert "--verbose" in text, name
+
+
+CONTRACT = {
+    "extract": "KERNEL CMD --output -o --dispatch --source-dir --compile-db --device --timeout",
+    "pack": "DIR --output -o",
+    "unpack": "BUNDLE DIR",
+    "push": "BUNDLE REF --yes --plain-http",
+    "pull": "BUNDLE --output -o --plain-http",
+    "inspect": "BUNDLE --plain-http",
+    "verify": "BUNDLE --deep --plain-http",
+    "replay": "BUNDLE --hsaco --iterations --device --timeout",
+    "validate": "BUNDLE --hsaco --atol --rtol --iterations --device --timeout",
+    "recompile": "BUNDLE --output -o --trust --image --timeout --memory",
+    "run": "BUNDLE --image --device --hsaco --recompile --atol --rtol --iterations --timeout --memory --plain-http",
+    "doctor": "",
+}
+
+
+def test_every_command_has_what_was_promised_and_explains_it() -> None:
+    """Arguments by the name that the help shows, options by their words; each with a sentence."""
+    commands: dict[str, Any] = typer.main.get_command(cli.build_app()).commands  # type: ignore[attr-defined]
+    assert list(commands) == list(cli.COMMANDS)
+    everything = [*commands.items(), *commands["image"].commands.items()]
+    for name, command in everything:
+        if name == "image":
+            continue
+        assert command.short_help, name
+        assert len(command.short_help) <= 60, name
+        named = {word for param in command.params for word in (*param.opts, param.metavar or "")}
+        assert named >= set(CONTRACT.get(name, "").split()) | {"--json", "--verbose", "-v"}, name
+        for param in command.params:
+            assert param.help or "--help" in param.opts, f"{name} {param.name}"
+            assert param.help is None or param.help.endswith("."), f"{name} {param.name}"
 
 
 def test_usage_error_is_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,8 @@ from kerncap.cli import main as cli
 from kerncap.runtime import doctor
 from kerncap.runtime.doctor import Check, Report
 
-GOOD = {name: Check(name, "ok", "fine") for name in ("docker", "images", "gpu", "hsa-runtime", "native-files", "disk")}
+NAMES = ("docker", "sandbox", "images", "gpu", "hsa-runtime", "native-files", "disk")
+GOOD = {name: Check(name, "ok", "fine") for name in NAMES}
 
 
 def report(**bad: Check) -> Report:
@@ -21,9 +22,26 @@ def report(**bad: Check) -> Report:
 
 def test_without_an_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    engine, images = doctor._docker()
-    assert (engine.state, images.state) == ("fail", "fail")
-    assert engine.mend
+    engine, sandbox, images = doctor._docker()
+    assert (engine.state, sandbox.state, images.state) == ("fail", "fail", "fail")
+    assert engine.mend == "unset DOCKER_HOST  # or name an engine that answers"
+    assert images.mend == "kerncap image build"
+
+
+def test_an_engine_that_cannot_hold_containers_to_limits() -> None:
+    good = {"MemoryLimit": True, "PidsLimit": True, "SecurityOptions": ["name=seccomp,profile=default"]}
+    assert doctor._sandbox(good).state == "ok"
+    for lack, word in (({"MemoryLimit": False}, "memory"), ({"PidsLimit": False}, "processes")):
+        check = doctor._sandbox(good | lack)
+        assert check.state == "warn"
+        assert word in check.detail
+        assert check.mend
+    assert "seccomp" in doctor._sandbox(good | {"SecurityOptions": None}).detail
+
+
+def test_every_lack_has_what_mends_it() -> None:
+    for check in doctor.examine().checks:
+        assert check.state == "ok" or check.mend, check
 
 
 def test_what_follows() -> None:
