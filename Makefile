@@ -6,7 +6,7 @@ DEMO_SUITE := trixie
 # Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
 PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
 
-.PHONY: help demo test test-full setup images native native-test isa-coverage sanitize fuzz-decoder bench lint clean
+.PHONY: help demo test test-full setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,14 @@ isa-coverage: native  ## fidelity and tests of every instruction of the virtual 
 sanitize: setup  ## native unit tests under AddressSanitizer and UBSan, first suite
 	@$(PYTHON) -m kerncap image build --only toolchain $(firstword $(SUITES)) >/dev/null
 	scripts/build-native $(firstword $(SUITES)) --sanitize address,undefined --test
+
+HW_SUITE := trixie
+HW_DEVICE := gpu
+HW_RESULT := hw-conformance.json
+hw-conformance:  ## every ALU instruction on a GPU (HW_DEVICE=gpu or vgpu:TARGET) into HW_RESULT; compare: scripts/compare-conformance
+	@$(PYTHON) -m kerncap image build --only toolchain $(HW_SUITE) >/dev/null
+	scripts/build-native $(HW_SUITE)
+	scripts/hw-conformance $(HW_SUITE) $(HW_DEVICE) $(HW_RESULT)
 
 FUZZ_SECONDS := 300
 fuzz-decoder: setup  ## libFuzzer on the virtual GPU's decoder and interpreter for FUZZ_SECONDS

@@ -26,6 +26,7 @@ PARTIAL = 0xA5A5C3C3F00F5A5A
 MODES = {"default": 0xF0, "flush": 0x00, "up": 0xF5, "down": 0xFA, "zero": 0xFF}
 
 WIDE = ("b64", "u64", "i64", "f64", "pkf32", "pk32")
+HALF = ("f16", "bf16", "u16", "i16", "b16")
 VALU = ("vop1", "vop2", "vopc", "vop3", "vop3p")
 SALU = ("sop1", "sop2", "sopc")
 FLOATS = ("f16", "f32", "f64", "pkf16", "pkf32")
@@ -67,23 +68,27 @@ def _pair(kind: str, register: int, letter: str = "v") -> str:
     return f"{letter}[{register}:{register + 1}]" if kind in WIDE else f"{letter}{register}"
 
 
+def _vector(kind: str, register: int, halves: bool) -> str:
+    return _pair(kind, register) + (".l" if halves and kind in HALF else "")
+
+
 def source_kinds(row: dict[str, Any]) -> list[str]:
     return [kind for kind in row["src"] if kind not in ("none", "mask")]
 
 
-def valu_statement(row: dict[str, Any], target: str) -> str:
-    """One line of assembly: destination v[20:21], mask VCC, sources v[2:3], v[4:5], v[6:7]."""
+def valu_statement(row: dict[str, Any], target: str, halves: bool) -> str:
+    """Destination v[20:21], mask VCC, sources v[2:3], v[4:5], v[6:7]; with `halves` v20.l, as newer LLVM spells it."""
     name, flags = row["name"], row["flags"]
     vcc = "vcc_lo" if target.startswith("gfx11") else "vcc"
     operands = []
     if row["dst"] != "none":
-        operands.append(_pair(row["dst"], 20))
+        operands.append(_vector(row["dst"], 20, halves))
     if "mask-dst" in flags:
         if not ("exec-dst" in flags and target.startswith("gfx11")):
             operands.append(vcc)
     elif "carry-out" in flags:
         operands.append(vcc)
-    operands += [_pair(kind, 2 + 2 * i) for i, kind in enumerate(source_kinds(row))]
+    operands += [_vector(kind, 2 + 2 * i, halves) for i, kind in enumerate(source_kinds(row))]
     if "literal" in flags:
         operands.insert(2 if "fmamk" in name or "madmk" in name else 3, hex(LITERAL if "16" not in name else 0x3E48))
     if "carry-in" in flags:
@@ -126,11 +131,12 @@ def dispatches(row: dict[str, Any], scalar: bool) -> Iterator[Dispatch]:
             yield Dispatch(mode, FULL, carry, False, inputs)
 
 
-def make(rows: Sequence[dict[str, Any]], target: str) -> list[Kernel]:
+def make(rows: Sequence[dict[str, Any]], target: str, *, halves: bool = False) -> list[Kernel]:
+    """A kernel for each row that one can be made for; the same symbols whatever `halves` is."""
     out = []
     for number, row in enumerate(row for row in rows if wanted(row)):
         scalar = row["format"] in SALU
-        statement = salu_statement(row) if scalar else valu_statement(row, target)
+        statement = salu_statement(row) if scalar else valu_statement(row, target, halves)
         body = _scalar_body(statement, target) if scalar else _vector_body(statement, target)
         out.append(Kernel(row, f"k{number}", scalar, body, tuple(source_kinds(row)), tuple(dispatches(row, scalar))))
     return out
@@ -201,7 +207,7 @@ def _end(lines: list[str]) -> str:
 
 def assembly(kernels: Sequence[Kernel], target: str) -> str:
     """One source file with a kernel descriptor and metadata for each kernel."""
-    out = [f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"', ".amdhsa_code_object_version 4", ".text"]
+    out = [f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"', ".text"]
     for k in kernels:
         out += [f".globl {k.symbol}", ".p2align 8", f".type {k.symbol},@function", f"{k.symbol}:", k.text]
         out += [f".L{k.symbol}_end:", f".size {k.symbol}, .L{k.symbol}_end-{k.symbol}"]

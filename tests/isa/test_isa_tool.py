@@ -1,0 +1,66 @@
+"""kerncap-isa and what is made from it: documents are current, a code object's instructions are counted by fidelity."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from containers import DevContainer
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+_KERNEL = """#include <hip/hip_runtime.h>
+extern "C" __global__ void smooth(float* x) { x[threadIdx.x] = __builtin_amdgcn_rcpf(x[threadIdx.x]) + 1.0f; }
+"""
+
+
+def isa(container: DevContainer, *argv: str | Path) -> subprocess.CompletedProcess[str]:
+    return container.run([container.native_dir / "kerncap-isa", *argv])
+
+
+def test_the_fidelity_document_is_current(dev_container: DevContainer, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.json"
+    rows.write_text(isa(dev_container, "rows").stdout)
+    for table in json.loads(rows.read_text())["targets"].values():
+        for row in table:
+            assert (row["fidelity"] == "approximate") == ("bound" in row), row
+            assert row.get("bound", {"value": 1})["value"] > 0, f"{row['name']} is approximate and has no bound"
+    command = [sys.executable, _ROOT / "scripts" / "isa-docs", "--check", "--rows", rows]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx1100"])
+def test_a_code_object_by_fidelity(dev_container: DevContainer, tmp_path: Path, target: str) -> None:
+    source = dev_container.work / "smooth.hip"
+    source.write_text(_KERNEL)
+    out = dev_container.work / f"smooth-{target}.hsaco"
+    flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
+    dev_container.run(["hipcc", *flags, source, "-o", out], check=True)
+    document = json.loads(isa(dev_container, "code", out).stdout)
+    assert document["target"] == target
+    [function] = document["functions"]
+    assert function["name"] == "smooth"
+    assert function["kernel"]
+    assert function["exact"] > 5
+    assert function["unsupported"] == []
+    [rcp] = function["approximate"]
+    assert (rcp["name"], rcp["count"], rcp["bound"]["kind"]) == ("v_rcp_f32", 1, "ulp")
+
+
+def test_hostile_code_objects(dev_container: DevContainer) -> None:
+    folder = dev_container.work
+    whole = (folder / "smooth-gfx942.hsaco").read_bytes()
+    for name, data in {
+        "empty": b"",
+        "cut": whole[:1000],
+        "text": b"#!/bin/sh\n",
+        "tables": whole[:64] + bytes(4096),
+    }.items():
+        (folder / name).write_bytes(data)
+        assert isa(dev_container, "code", folder / name).returncode in (0, 4), name
+    assert isa(dev_container, "code", folder / "cut").returncode == 4
+    assert isa(dev_container, "frobnicate").returncode == 2
