@@ -68,12 +68,13 @@ def build_code_layer(folder: Path, out: IO[bytes]) -> tuple[SourceFile, ...]:
     total = 0
     compressor = zstandard.ZstdCompressor(level=9, write_checksum=True)
     with (
+        host_errors(Path(tempfile.gettempdir())),
         compressor.stream_writer(out, closefd=False) as stream,
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
         for name in names:
             _check_name(name, str(folder))
-            with open_regular(folder / name, what=str(folder)) as file, host_errors(folder / name):
+            with open_regular(folder / name, what=str(folder)) as file:
                 member = tarfile.TarInfo(name)
                 member.size = os.fstat(file.fileno()).st_size
                 total += member.size
@@ -81,7 +82,7 @@ def build_code_layer(folder: Path, out: IO[bytes]) -> tuple[SourceFile, ...]:
                     raise BundleError(
                         f"{folder}: more than {limits.MAX_CODE_BYTES} bytes of source", code="bundle.limit"
                     )
-                reader = _HashingReader(file)
+                reader = _HashingReader(file, folder / name)
                 archive.addfile(member, reader)
             files.append(SourceFile(name, member.size, reader.hexdigest()))
     return tuple(files)
@@ -163,12 +164,14 @@ def _check_name(name: str, what: str) -> None:
 
 
 class _HashingReader:
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file = file
+        self._path = path
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
+        with host_errors(self._path):
+            data = self._file.read(size)
         self._digest.update(data)
         return data
 

@@ -1,29 +1,25 @@
-"""Files of this package: opened without following links, written under a temporary name, renamed when whole.
+"""Files of this package: opened without following links, read in bounded pieces, synced; errors of the system in words.
 
-In: paths. Out: nothing under a final name unless complete and synced. Operating-system errors become HostError.
-Called by seal, unpack, layout and transport.
+In: paths. Out: open files and bytes; operating-system errors become HostError with a hint that fits the machine.
+Called by every other module of this package and by transport.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import io
-import logging
 import os
-import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from kerncap.bundle.location import refuse_existing
-from kerncap.errors import BundleError, HostError, TransportError, UsageError, typed
+from kerncap.errors import BundleError, HostError, typed
 
-_LOG = logging.getLogger(__name__)
-COPY_BYTES = 256 << 10
+COPY_BYTES = 256 << 10  # stays in a core's own cache between reading, hashing and writing; 1 MiB takes twice the time
 
 
 @contextmanager
@@ -36,13 +32,41 @@ def host_errors(path: Path) -> Iterator[None]:
 
 
 def host_error(error: OSError, path: Path) -> HostError:
-    folder = path if path.is_dir() else path.parent
+    """`path` is what was read or written, whether or not it exists by now; hints name only what exists."""
+    folder = _nearest_folder(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return HostError(f"{path}: {os.strerror(error.errno)}", code="host.disk-full", hint=typed("df", "-h", folder))
+        return _disk_full(error, path, folder)
     text = f"{error.filename or path}: {error.strerror or error}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return HostError(text, code="host.permission", hint=typed("ls", "-ld", folder))
+    parent = path.absolute().parent
+    if error.errno == errno.ENOENT and not parent.exists():
+        return HostError(f"{parent}: no such folder", code="host.no-folder", hint=typed("mkdir", "-p", parent))
     return HostError(text, code="host.io", hint=typed("ls", "-ld", folder))
+
+
+def _disk_full(error: OSError, path: Path, folder: Path) -> HostError:
+    mount = _mount_point(folder)
+    text = f"{path}: {os.strerror(error.errno or 0)}: file system {mount}"
+    if error.errno == errno.EDQUOT:
+        return HostError(f"{text}, your quota", code="host.disk-full", hint="quota -s")
+    if error.errno == errno.EFBIG:
+        text = f"{text} or this shell takes no file of that size"
+        return HostError(text, code="host.disk-full", hint=f"ulimit -f unlimited; {typed('df', '-hT', mount)}")
+    # What fills it, biggest last: that is what can be freed.
+    hint = f"{typed('df', '-h', mount)}; {typed('du', '-xhd', '1', mount)} | sort -h"
+    return HostError(text, code="host.disk-full", hint=hint)
+
+
+def _nearest_folder(path: Path) -> Path:
+    """The path itself or the first folder above that exists."""
+    path = path.absolute()
+    return next((folder for folder in (path, *path.parents) if folder.is_dir()), Path("/"))
+
+
+def _mount_point(folder: Path) -> Path:
+    folder = folder.resolve()
+    return next((above for above in (folder, *folder.parents) if os.path.ismount(above)), folder)
 
 
 def open_regular(path: Path, *, what: str) -> IO[bytes]:
@@ -99,6 +123,31 @@ def read_exactly(file: IO[bytes], size: int, *, what: str) -> bytes:
     return b"".join(pieces)
 
 
+def read_pieces(file: IO[bytes], size: int, *, what: str) -> Iterator[memoryview]:
+    """The next `size` bytes, piece by piece in one buffer: a piece holds until the next is asked for.
+
+    Raises: BundleError `bundle.truncated`.
+    """
+    buffer = memoryview(bytearray(min(size, COPY_BYTES)))
+    left = size
+    while left:
+        count: int = file.readinto(buffer[: min(left, COPY_BYTES)])  # type: ignore[attr-defined]
+        if not count:
+            raise BundleError(f"{what}: ends {left} bytes early", code="bundle.truncated")
+        yield buffer[:count]
+        left -= count
+
+
+def start_writeback(fd: int, offset: int, size: int) -> None:
+    """Have the system write these bytes to the disk now, beside what follows: the sync at the end waits for little.
+
+    Source: posix_fadvise(2), mm/fadvise.c: POSIX_FADV_DONTNEED starts the writeback of dirty pages and keeps them.
+    """
+    if sys.platform == "linux" and size:
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
+
+
 def write_file(path: Path, data: bytes) -> None:
     """A new file in a directory of new_directory, which syncs it. Raises: HostError."""
     with host_errors(path), path.open("xb") as file:
@@ -126,110 +175,3 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-@contextmanager
-def new_directory(final: Path) -> Iterator[Path]:
-    """A directory to fill under a temporary name; renamed to `final` at the end, removed when an exception leaves.
-
-    Raises: UsageError `usage.output-exists`; HostError.
-    """
-    refuse_existing(final)
-    partial = _partial_name(final)
-    with host_errors(final):
-        partial.mkdir()
-        try:
-            yield partial
-            sync_tree(partial)
-            refuse_existing(final)
-            partial.rename(final)
-            sync_directory(final.absolute().parent)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-
-
-@contextmanager
-def resumable_directory(final: Path) -> Iterator[Path]:
-    """As new_directory, but what an earlier, broken or killed attempt left is given again, to check and to go on from.
-
-    Kept when a transfer fails or is interrupted, removed when anything else goes wrong (full disk, hostile content).
-    Raises: UsageError `usage.output-exists`, `usage.output-busy`; HostError.
-    """
-    refuse_existing(final)
-    partial = final.absolute().parent / f".{final.name}.partial"
-    with host_errors(final):
-        with contextlib.suppress(FileExistsError):
-            partial.mkdir()
-        lock = _lock_directory(partial)
-        try:
-            yield partial
-            sync_tree(partial)
-            refuse_existing(final)
-            partial.rename(final)
-            sync_directory(final.absolute().parent)
-        except (TransportError, KeyboardInterrupt):
-            _LOG.warning("what has arrived is kept in %s; the same command goes on from there", partial)
-            raise
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-        finally:
-            os.close(lock)
-
-
-def _lock_directory(folder: Path) -> int:
-    """Only our own directory, and only by one process at a time."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if os.fstat(fd).st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, "belongs to somebody else", str(folder))
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        hint = typed("fuser", "-v", folder)
-        raise UsageError(f"another process is writing {folder}", code="usage.output-busy", hint=hint) from None
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-@contextmanager
-def new_file(final: Path) -> Iterator[IO[bytes]]:
-    """A file to write under a temporary name; given the name `final` at the end, removed when an exception leaves.
-
-    Raises: UsageError `usage.output-exists`; HostError.
-    """
-    refuse_existing(final)
-    partial = _partial_name(final)
-    with host_errors(final):
-        file = partial.open("x+b", buffering=0)
-        try:
-            with file:
-                yield file
-                os.fsync(file.fileno())
-            give_final_name(partial, final)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
-
-
-def give_final_name(partial: Path, final: Path) -> None:
-    """Rename a file without ever replacing another one."""
-    try:
-        os.link(partial, final)
-        partial.unlink()
-    except FileExistsError:
-        refuse_existing(final)
-        raise
-    except OSError:
-        # A file system without hard links: the window between check and rename is all that is lost.
-        refuse_existing(final)
-        partial.rename(final)
-    sync_directory(final.absolute().parent)
-
-
-def _partial_name(final: Path) -> Path:
-    return final.absolute().parent / f".{final.name}.{os.getpid()}.partial"

@@ -35,8 +35,7 @@ from kerncap.bundle.store import (
     LayoutStore,
     Store,
     TarStore,
-    digest_mismatch,
-    hash_location,
+    check_location,
 )
 from kerncap.errors import BundleError, UsageError, typed
 
@@ -112,9 +111,7 @@ class Bundle:
             return ()
         what, code = f"{self.name}: code layer", self.manifest.code
         location = self.locate(code)
-        found = hash_location(location, what=what)
-        if found != code.digest:
-            raise digest_mismatch(what, code.digest, found)
+        check_location(location, code, what=what)
         with open_regular(location.path, what=what) as file:
             file.seek(location.offset)
             return read_code_layer(Window(file, location.size), what=what, into=into)

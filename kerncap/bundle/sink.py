@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,17 +17,10 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from kerncap.bundle.documents import canonical_json
-from kerncap.bundle.files import (
-    COPY_BYTES,
-    host_errors,
-    new_directory,
-    new_file,
-    open_regular,
-    resumable_directory,
-    write_file,
-)
+from kerncap.bundle.files import host_errors, open_regular, read_pieces, start_writeback, write_file
 from kerncap.bundle.location import LayoutLocation, TarLocation
 from kerncap.bundle.manifest import ARTIFACT_TYPE, OCI_INDEX, OCI_MANIFEST, REF_NAME, Descriptor, Manifest
+from kerncap.bundle.outputs import new_directory, new_file, resumable_directory, resumable_file
 from kerncap.bundle.store import (
     INDEX_FILE,
     LAYOUT_CONTENT,
@@ -34,6 +28,7 @@ from kerncap.bundle.store import (
     BlobLocation,
     blob_name,
     check_digest,
+    check_location,
     digest_mismatch,
     find_file,
     hash_location,
@@ -41,7 +36,8 @@ from kerncap.bundle.store import (
 from kerncap.bundle.tar import END, header, padded
 from kerncap.errors import BundleError
 
-COPY_THREADS = 2
+COPY_THREADS = min(8, (os.cpu_count() or 1) + 1)  # one more than cores: one of them waits for the disk
+WRITEBACK_BYTES = 32 << 20
 
 
 class ProgressCall(Protocol):
@@ -61,6 +57,7 @@ class Slot:
         self._fd = fd
         self._base = base
         self._size = size
+        self._on_its_way = 0
 
     def write_at(self, position: int, data: bytes | memoryview) -> None:
         """Write all of `data`; beyond the promised size is refused before it reaches the disk."""
@@ -71,6 +68,9 @@ class Slot:
             count = os.pwrite(self._fd, view, self._base + position)
             position += count
             view = view[count:]
+        if position - self._on_its_way >= WRITEBACK_BYTES or position == self._size:
+            start_writeback(self._fd, self._base + self._on_its_way, position - self._on_its_way)
+            self._on_its_way = position
 
 
 class Sink:
@@ -90,8 +90,8 @@ class Sink:
         """Whether an earlier attempt has brought the blob already; its digest is checked."""
         return False
 
-    def link(self, blob: Descriptor, location: BlobLocation) -> bool:
-        """Take over a blob without moving its bytes, if that can be done here."""
+    def link(self, blob: Descriptor, location: BlobLocation, *, what: str) -> bool:
+        """Take over a blob without moving its bytes, if that can be done here; its digest is checked."""
         return False
 
     def put_bytes(self, blob: Descriptor, data: bytes) -> None:
@@ -100,8 +100,8 @@ class Sink:
             slot.write_at(0, data)
 
     def put_location(self, blob: Descriptor, location: BlobLocation, *, what: str) -> None:
-        """Link a blob that lies on this machine, or copy it and check its digest on the way."""
-        if not self.link(blob, location):
+        """Link or copy a blob that lies on this machine, and check its digest."""
+        if not self.link(blob, location, what=what):
             with self.slot(blob) as slot, open_regular(location.path, what=what) as file:
                 file.seek(location.offset)
                 copy_checked(file, slot, blob, what=what)
@@ -111,12 +111,7 @@ def copy_checked(file: IO[bytes], slot: Slot, blob: Descriptor, *, what: str) ->
     """Raises: BundleError `bundle.truncated`, `bundle.digest-mismatch`."""
     digest = hashlib.sha256()
     position = 0
-    while position < blob.size:
-        piece = file.read(min(COPY_BYTES, blob.size - position))
-        if not piece:
-            raise BundleError(
-                f"{what}: blob {blob.digest} ends {blob.size - position} bytes early", code="bundle.truncated"
-            )
+    for piece in read_pieces(file, blob.size, what=f"{what}: blob {blob.digest}"):
         digest.update(piece)
         slot.write_at(position, piece)
         position += len(piece)
@@ -150,13 +145,17 @@ class LayoutSink(Sink):
             return False
         return hash_location(found, what=str(self._folder)) == blob.digest
 
-    def link(self, blob: Descriptor, location: BlobLocation) -> bool:
-        if location.offset != 0:
+    def link(self, blob: Descriptor, location: BlobLocation, *, what: str) -> bool:
+        path = self._folder / blob_name(blob.digest)
+        if location.offset != 0 or not _only_ours(location.path):
             return False
         try:
-            os.link(location.path, self._folder / blob_name(blob.digest), follow_symlinks=False)
+            os.link(location.path, path, follow_symlinks=False)
         except OSError:
             return False  # another file system, or one without hard links: the caller copies
+        if path.lstat().st_size != blob.size:
+            raise BundleError(f"{what}: blob {blob.digest} has another size than promised", code="bundle.truncated")
+        check_location(BlobLocation(path, 0, blob.size), blob, what=what)
         return True
 
     def finish(self, tag: str | None) -> None:
@@ -177,38 +176,60 @@ class LayoutSink(Sink):
 
 
 class TarSink(Sink):
-    """Every blob at its final offset of one ustar file: order and headers depend on the manifest alone."""
+    """Every blob at its final offset of one ustar file: order and headers depend on the manifest alone.
+
+    The file may hold what an earlier attempt at the same manifest wrote.
+    """
 
     def __init__(self, manifest: Manifest, file: IO[bytes], place: Path) -> None:
         super().__init__(manifest, place)
         self._fd = file.fileno()
+        self._path = Path(file.name)
         self._offsets: dict[str, int] = {}
-        position = 0
         small = (
             (LAYOUT_FILE, LAYOUT_CONTENT),
             (INDEX_FILE, layout_index(manifest, None)),
             (blob_name(manifest.digest), manifest.raw),
         )
-        for name, data in small:
-            position = self._member(position, name, data)
+        front = b"".join(header(name, len(data)) + data.ljust(padded(len(data)), b"\0") for name, data in small)
+        self._resumed = os.pread(self._fd, len(front), 0) == front
+        if not self._resumed:
+            os.ftruncate(self._fd, 0)
+        position = self._write(0, front)
         for blob in manifest.blobs():
-            head = header(blob_name(blob.digest), blob.size)
-            self._write(position, head)
-            self._offsets[blob.digest] = position + len(head)
-            position += len(head) + padded(blob.size)
-        self._write(position, END)
+            position = self._write(position, header(blob_name(blob.digest), blob.size))
+            self._offsets[blob.digest] = position
+            position += padded(blob.size)
+        os.ftruncate(self._fd, self._write(position, END))
 
-    def _member(self, position: int, name: str, data: bytes) -> int:
-        block = header(name, len(data)) + data.ljust(padded(len(data)), b"\0")
-        self._write(position, block)
-        return position + len(block)
-
-    def _write(self, position: int, data: bytes) -> None:
+    def _write(self, position: int, data: bytes) -> int:
         Slot(self._fd, 0, 1 << 62).write_at(position, data)
+        return position + len(data)
 
     @contextmanager
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
         yield Slot(self._fd, self._offsets[blob.digest], blob.size)
+
+    def has(self, blob: Descriptor) -> bool:
+        offset = self._offsets[blob.digest]
+        if not self._resumed or _has_hole(self._fd, offset, blob.size):
+            return False
+        found = hash_location(BlobLocation(self._path, offset, blob.size), what=str(self._path))
+        return found == blob.digest
+
+
+def _has_hole(fd: int, offset: int, size: int) -> bool:
+    """Whether part of the range was never written: then it need not be read to know that it has not arrived."""
+    try:
+        return os.lseek(fd, offset, os.SEEK_HOLE) < offset + size
+    except OSError:
+        return False
+
+
+def _only_ours(path: Path) -> bool:
+    """Whether nobody else can change the file behind a link that was checked."""
+    status = path.lstat()
+    return status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
 
 
 def layout_index(manifest: Manifest, tag: str | None) -> bytes:
@@ -228,7 +249,7 @@ def layout_index(manifest: Manifest, tag: str | None) -> bytes:
 def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest, *, resume: bool = False) -> Iterator[Sink]:
     """A sink whose bundle gets its final name when the block ends without exception, and leaves nothing otherwise.
 
-    With `resume` a layout goes on from what a broken transfer left (resumable_directory).
+    With `resume` it goes on from what a broken transfer left (resumable_directory, resumable_file).
     Raises: UsageError `usage.output-exists`; HostError `host.disk-full`, ...
     """
     if isinstance(location, LayoutLocation):
@@ -237,7 +258,7 @@ def new_bundle(location: LayoutLocation | TarLocation, manifest: Manifest, *, re
             yield layout
             layout.finish(location.tag)
     else:
-        with new_file(location.path) as file:
+        with (resumable_file if resume else new_file)(location.path) as file:
             yield TarSink(manifest, file, location.path)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kerncap.bundle import limits
 from kerncap.bundle.documents import parse_json
-from kerncap.bundle.files import COPY_BYTES, host_errors, open_regular, read_exactly
+from kerncap.bundle.files import host_errors, open_regular, read_exactly, read_pieces
 from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
 from kerncap.errors import BundleError, UsageError, typed
@@ -217,16 +217,16 @@ def hash_location(location: BlobLocation, *, what: str) -> str:
     digest = hashlib.sha256()
     with open_regular(location.path, what=what) as file, host_errors(location.path):
         file.seek(location.offset)
-        left = location.size
-        buffer = bytearray(COPY_BYTES)
-        view = memoryview(buffer)
-        while left:
-            count = file.readinto(view[: min(left, COPY_BYTES)])  # type: ignore[attr-defined]
-            if not count:
-                raise BundleError(f"{what}: {location.path} ends {left} bytes early", code="bundle.truncated")
-            digest.update(view[:count])
-            left -= count
+        for piece in read_pieces(file, location.size, what=f"{what}: {location.path}"):
+            digest.update(piece)
     return "sha256:" + digest.hexdigest()
+
+
+def check_location(location: BlobLocation, blob: Descriptor, *, what: str) -> None:
+    """Raises: BundleError `bundle.digest-mismatch`, `bundle.truncated`."""
+    found = hash_location(location, what=what)
+    if found != blob.digest:
+        raise digest_mismatch(f"{what}: blob", blob.digest, found)
 
 
 def check_digest(data: bytes, digest: str, *, what: str) -> None:

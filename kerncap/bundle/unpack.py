@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kerncap.bundle.files import new_directory
 from kerncap.bundle.manifest import Descriptor
+from kerncap.bundle.outputs import new_directory
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.sink import LayoutSink, ProgressCall, copy_blobs, no_progress
 from kerncap.bundle.verify import check_content

@@ -23,7 +23,7 @@ from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.seal import content_digest
 from kerncap.bundle.sink import ProgressCall, no_progress
-from kerncap.bundle.store import BlobLocation, digest_mismatch, hash_location
+from kerncap.bundle.store import BlobLocation, check_location
 from kerncap.errors import BundleError
 
 _THREADS = 2
@@ -85,10 +85,10 @@ def _collect(check: Callable[[_T], None], items: Iterable[_T]) -> Iterator[Bundl
 
 def _check_blob(bundle: Bundle, meter: _Meter, blob: Descriptor) -> None:
     location = bundle.locate(blob)
-    found = hash_location(location, what=bundle.name)
-    meter.add(blob.size)
-    if found != blob.digest:
-        raise digest_mismatch(f"{bundle.name}: blob", blob.digest, found)
+    try:
+        check_location(location, blob, what=bundle.name)
+    finally:
+        meter.add(blob.size)
 
 
 def _check_source(bundle: Bundle) -> None:

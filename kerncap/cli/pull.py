@@ -18,9 +18,10 @@ def pull(
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
-    """Fetch a bundle; what comes from a registry or goes into a tar is checked before the output gets its name.
+    """Fetch a bundle; every blob is checked before the output gets its name.
 
-    From one directory to another on the same disk files are linked, not read: `kerncap verify` checks them.
+    A pull from a registry that breaks or is killed keeps what has arrived in .NAME.partial beside the output; the same
+    command goes on from there.
     """
     from kerncap.bundle.location import parse_output
     from kerncap.transport import copy_bundle, open_any

@@ -25,7 +25,7 @@ from kerncap.bundle.documents import canonical_json
 from kerncap.bundle.limits import MAX_MANIFEST_BYTES
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
 from kerncap.bundle.sink import Slot
-from kerncap.bundle.store import BlobLocation, digest_mismatch, hash_location
+from kerncap.bundle.store import BlobLocation, check_location, digest_mismatch
 from kerncap.errors import BundleError, KerncapError, TransportError, typed
 from kerncap.transport.auth import Authorizer
 from kerncap.transport.failures import (
@@ -146,8 +146,7 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
                 pass
         except (TransportError, Failed):
             body.take_back()
-            if hash_location(location, what=what) != blob.digest:
-                raise digest_mismatch(f"{what}: blob", blob.digest, hash_location(location, what=what)) from None
+            check_location(location, blob, what=what)
             raise
 
     def _pull_once(self, state: Download) -> None:

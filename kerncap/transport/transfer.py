@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import Descriptor, Manifest
@@ -19,7 +20,9 @@ from kerncap.bundle.store import BlobLocation
 from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
 from kerncap.transport.reference import Reference, parse_reference
-from kerncap.transport.registry import KerncapRegistry
+
+if TYPE_CHECKING:
+    from kerncap.transport.registry import KerncapRegistry
 
 THREADS = 4
 
@@ -67,6 +70,9 @@ def open_any(source: str | Location, *, plain_http: bool = False, patience: Pati
     location = parse_source(source) if isinstance(source, str) else source
     if not isinstance(location, RegistryLocation):
         return open_bundle(location)
+    # Loading oras and requests takes as long as reading a small bundle; what lies on this machine needs neither.
+    from kerncap.transport.registry import KerncapRegistry
+
     reference = parse_reference(location.reference)
     return open_store(RegistryStore(KerncapRegistry(reference, plain_http=plain_http, patience=patience)))
 
@@ -83,6 +89,8 @@ def push(
 
     Raises: UsageError `usage.not-sealed`, `usage.digest-differs`; TransportError; BundleError.
     """
+    from kerncap.transport.registry import KerncapRegistry
+
     manifest = _sealed(bundle)
     if reference.digest is not None and reference.digest != manifest.digest:
         raise UsageError(

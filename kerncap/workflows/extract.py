@@ -16,7 +16,7 @@ from typing import Any
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.files import new_directory
+from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, describe_status, run_application
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.errors import CompileError, KerncapError, ReplayError, UsageError

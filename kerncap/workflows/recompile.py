@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.files import new_file
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
+from kerncap.bundle.outputs import new_file
 from kerncap.errors import KerncapError, UsageError, error_from_code
 from kerncap.runtime import catalog, containers
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S

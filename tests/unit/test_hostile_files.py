@@ -21,7 +21,7 @@ from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
 from kerncap.cli import main as cli
 from kerncap.errors import BundleError, HostError, KerncapError, UsageError
-from kerncap.transport import push
+from kerncap.transport import copy_bundle, push
 from kerncap.transport.reference import parse_reference
 
 
@@ -77,6 +77,41 @@ def test_a_fifo_does_not_block(tmp_path: Path) -> None:
     assert _outcome(layout) == "bundle.hostile-file"
     os.mkfifo(tmp_path / "b.tar")
     assert _outcome(tmp_path / "b.tar") == "bundle.hostile-file"
+
+
+@pytest.mark.parametrize("action", ["pull", "pull-tar", "unpack", "pack", "pack-tar"])
+@pytest.mark.parametrize("damage", ["flipped", "longer"])
+def test_what_arrives_from_a_directory_was_checked(
+    tmp_path: Path, reproducer: Path, layout: Path, action: str, damage: str
+) -> None:
+    """On one disk blobs are linked: a damaged one must not arrive under a final name all the same."""
+    source = (reproducer / "capture" if action.startswith("pack") else layout) / "blobs/sha256"
+    blob = max(source.iterdir(), key=lambda p: p.stat().st_size)
+    data = bytearray(blob.read_bytes())
+    blob.unlink()  # the other directory has a link to the same file
+    if damage == "flipped":
+        data[len(data) // 2] ^= 1
+    blob.write_bytes(data if damage == "flipped" else data + b"x")
+    before = set(tmp_path.iterdir())
+    commands = {
+        "pull": ["pull", f"oci:{layout}", "-o", f"oci:{tmp_path}/out"],
+        "pull-tar": ["pull", f"oci:{layout}", "-o", f"{tmp_path}/out.kcap.tar"],
+        "unpack": ["unpack", f"oci:{layout}", f"{tmp_path}/out"],
+        "pack": ["pack", str(reproducer), "-o", f"oci:{tmp_path}/out"],
+        "pack-tar": ["pack", str(reproducer), "-o", f"{tmp_path}/out.kcap.tar"],
+    }
+    assert cli.run(commands[action]) == 4
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_file_that_others_can_change_is_copied(tmp_path: Path, layout: Path) -> None:
+    """A link to it would be another file once it was checked."""
+    blob = max((layout / "blobs/sha256").iterdir(), key=lambda p: p.stat().st_size)
+    blob.chmod(0o666)
+    copy_bundle(open_bundle(str(layout)), LayoutLocation(tmp_path / "out"))
+    linked = {path.name for path in (tmp_path / "out/blobs/sha256").iterdir() if path.stat().st_nlink > 1}
+    assert blob.name not in linked
+    assert len(linked) >= 3
 
 
 def test_links_in_a_reproducer_are_not_sealed(tmp_path: Path, reproducer: Path) -> None:
@@ -137,14 +172,17 @@ def test_full_disk(
         assert cli.run(commands[action]) == 3
     error = capsys.readouterr().err
     assert "host.disk-full" in error
-    assert "hint: df -h" in error
+    # the full file system, not a temporary folder that is gone by now, nor the one that was read
+    assert f"hint: df -h {small_disk}; du " in error
+    assert "partial" not in error.split("hint:")[1]
     assert list(small_disk.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, reproducer: Path) -> None:
     with pytest.raises(HostError) as caught:
         seal(ReproducerLocation(reproducer), TarLocation(tmp_path / "no" / "such" / "b.kcap.tar"))
-    assert caught.value.code == "host.io"
+    assert caught.value.code == "host.no-folder"
+    assert caught.value.hint == f"mkdir -p {tmp_path}/no/such"
 
 
 def test_ctrl_c_leaves_nothing(tmp_path: Path, reproducer: Path) -> None:

@@ -19,8 +19,8 @@ from registry_server import PASSWORD, PROGRAM, USER, free_port, running_registry
 from synthetic import make_reproducer
 
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.files import resumable_directory
-from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation, parse_output
+from kerncap.bundle.outputs import resumable_directory, resumable_file
 from kerncap.bundle.seal import seal
 from kerncap.bundle.verify import verify
 from kerncap.cli import main as cli
@@ -344,14 +344,31 @@ def _small_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bundle:
     return open_bundle(str(tmp_path / "sealed"))
 
 
-def test_a_broken_pull_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = _small_blobs(tmp_path, monkeypatch)
+def _fetched(fake: Fake, bundle: Bundle) -> set[str]:
+    """Digests of the blobs that were asked for, without config and index, which every pull reads first."""
+    assert bundle.manifest is not None
+    paths = [path for method, path, _ in fake.requests if method == "GET" and "/blobs/" in path]
+    return {path.rsplit("/", 1)[1] for path in paths} - {bundle.manifest.config.digest, bundle.manifest.index.digest}
+
+
+def _first_half(tmp_path: Path, fake: Fake, bundle: Bundle, output: str) -> set[str]:
+    """A pull that breaks at the last blob; gives what it asked for."""
     assert bundle.manifest is not None
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
     bad = bundle.manifest.chunks[-1].digest
     fake.fault = lambda handler: handler.command == "GET" and bad in handler.path and (handler.answer(500) or True)
     with pytest.raises(TransportError):
-        _pull(f"{fake.host}/a/b:v1", tmp_path / "out")
+        copy_bundle(open_any(f"{fake.host}/a/b:v1", patience=QUICK), parse_output(output))
+    fake.fault = lambda handler: False
+    asked = _fetched(fake, bundle)
+    fake.requests.clear()
+    return asked - {bad}
+
+
+def test_a_broken_pull_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = _small_blobs(tmp_path, monkeypatch)
+    assert bundle.manifest is not None
+    _first_half(tmp_path, fake, bundle, f"oci:{tmp_path}/out")
     assert not (tmp_path / "out").exists()
     partial = tmp_path / ".out.partial"
     arrived = {f"sha256:{path.name}" for path in (partial / "blobs/sha256").iterdir() if path.suffix == ""}
@@ -360,16 +377,56 @@ def test_a_broken_pull_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.M
     damaged = bundle.manifest.chunks[0]
     (partial / "blobs/sha256" / damaged.digest[7:]).write_bytes(bytes(damaged.size))
     (partial / "blobs/sha256" / ("0" * 64)).write_bytes(b"stranger")
-    fake.fault = lambda handler: False
-    fake.requests.clear()
     copy_bundle(open_any(f"{fake.host}/a/b:v1"), LayoutLocation(tmp_path / "out"))
-    fetched = {path.rsplit("/", 1)[1] for method, path, _ in fake.requests if method == "GET" and "/blobs/" in path}
-    assert fetched - {bundle.manifest.config.digest, bundle.manifest.index.digest} == {
-        blob.digest for blob in bundle.manifest.blobs() if blob.digest not in arrived or blob == damaged
+    ours = {bundle.manifest.config.digest, bundle.manifest.index.digest}
+    assert _fetched(fake, bundle) == {
+        blob.digest for blob in bundle.manifest.blobs() if blob.digest not in arrived | ours or blob == damaged
     }
     assert verify(open_bundle(str(tmp_path / "out")), deep=True).problems == ()
     assert not partial.exists()
     assert len(list((tmp_path / "out/blobs/sha256").iterdir())) == len(list(bundle.manifest.blobs())) + 1
+
+
+def test_a_broken_pull_to_a_tar_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = _small_blobs(tmp_path, monkeypatch)
+    assert bundle.manifest is not None
+    out, partial = tmp_path / "out.kcap.tar", tmp_path / ".out.kcap.tar.partial"
+    arrived = _first_half(tmp_path, fake, bundle, str(out))
+    assert not out.exists()
+    assert len(arrived) >= 5
+    # One blob is damaged: it is fetched again, with those that had not arrived, and no other.
+    damaged = bundle.manifest.chunks[0]
+    wanted = tmp_path / "wanted.kcap.tar"
+    copy_bundle(bundle, TarLocation(wanted))
+    with partial.open("r+b") as file:
+        file.seek(open_bundle(str(wanted)).locate(damaged).offset + damaged.size // 2)
+        file.write(b"?")
+    copy_bundle(open_any(f"{fake.host}/a/b:v1"), TarLocation(out))
+    again = _fetched(fake, bundle)
+    assert damaged.digest in again
+    assert bundle.manifest.chunks[-1].digest in again
+    assert len(again & arrived) <= 1 + 3  # beside the damaged one, three others may have been on their way
+    assert out.read_bytes() == wanted.read_bytes()
+    assert not partial.exists()
+
+
+def test_a_partial_tar_of_something_else_is_not_used(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    partial = tmp_path / ".out.kcap.tar.partial"
+    partial.write_bytes(b"\xff" * (1 << 20))
+    copy_bundle(bundle, TarLocation(tmp_path / "wanted.kcap.tar"))
+    copy_bundle(open_any(f"{fake.host}/a/b:v1"), TarLocation(tmp_path / "out.kcap.tar"))
+    assert (tmp_path / "out.kcap.tar").read_bytes() == (tmp_path / "wanted.kcap.tar").read_bytes()
+    # A link in its place could make us write anywhere.
+    (tmp_path / "victim").write_bytes(b"keep")
+    for make in (partial.symlink_to, partial.hardlink_to):
+        make(tmp_path / "victim")
+        (tmp_path / "out.kcap.tar").unlink(missing_ok=True)
+        with pytest.raises(KerncapError) as caught:
+            copy_bundle(open_any(f"{fake.host}/a/b:v1"), TarLocation(tmp_path / "out.kcap.tar"))
+        assert caught.value.exit_code == 3
+        assert (tmp_path / "victim").read_bytes() == b"keep"
+        partial.unlink()
 
 
 def test_a_killed_push_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,14 +440,17 @@ def test_a_killed_push_goes_on(tmp_path: Path, fake: Fake, monkeypatch: pytest.M
     assert fake.count("PUT", "uploads") == done.blobs - 6
 
 
+@pytest.mark.parametrize("form", ["layout", "tar"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_pull_has_no_final_name(
-    tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, form: str
 ) -> None:
     bundle = _small_blobs(tmp_path, monkeypatch)
     assert bundle.manifest is not None
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
     last = bundle.manifest.chunks[-1].digest
+    out = tmp_path / ("out" if form == "layout" else "out.kcap.tar")
+    output = f"oci:{out}" if form == "layout" else str(out)
 
     def slow(handler: Any) -> bool:
         if handler.command == "GET" and last in handler.path:
@@ -398,7 +458,7 @@ def test_a_killed_pull_has_no_final_name(
         return False
 
     fake.fault = slow
-    command = [sys.executable, "-m", "kerncap", "pull", f"{fake.host}/a/b:v1", "-o", f"oci:{tmp_path}/out"]
+    command = [sys.executable, "-m", "kerncap", "pull", f"{fake.host}/a/b:v1", "-o", output]
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 30
         while not fake.count("GET", last) and time.monotonic() < deadline:
@@ -407,10 +467,10 @@ def test_a_killed_pull_has_no_final_name(
         process.send_signal(number)
         process.communicate(timeout=30)
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
-    assert not (tmp_path / "out").exists()
+    assert not out.exists()
     before = fake.count("GET", "/blobs/")
-    assert cli.run(["pull", f"{fake.host}/a/b:v1", "-o", f"oci:{tmp_path}/out"]) == 0
-    assert verify(open_bundle(str(tmp_path / "out")), deep=True).problems == ()
+    assert cli.run(["pull", f"{fake.host}/a/b:v1", "-o", output]) == 0
+    assert verify(open_bundle(str(out)), deep=True).problems == ()
     # manifest and config are read again, and what was on its way; everything else was there
     assert fake.count("GET", "/blobs/") - before <= 2 + 4
     assert len(list(bundle.manifest.blobs())) > 8
@@ -420,6 +480,10 @@ def test_two_pulls_to_one_place(tmp_path: Path, fake: Fake, bundle: Bundle) -> N
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
     with resumable_directory(tmp_path / "out"), pytest.raises(UsageError) as caught:
         _pull(f"{fake.host}/a/b:v1", tmp_path / "out")
+    assert caught.value.code == "usage.output-busy"
+    place = TarLocation(tmp_path / "out.kcap.tar")
+    with resumable_file(place.path), pytest.raises(UsageError) as caught:
+        copy_bundle(open_any(f"{fake.host}/a/b:v1", patience=QUICK), place)
     assert caught.value.code == "usage.output-busy"
 
 
