@@ -61,16 +61,22 @@ class Slot:
 
     def write_at(self, position: int, data: bytes | memoryview) -> None:
         """Write all of `data`; beyond the promised size is refused before it reaches the disk."""
-        view = memoryview(data)
-        if position + len(view) > self._size:
+        if position + len(data) > self._size:
             raise BundleError(f"more than the promised {self._size} bytes arrived", code="bundle.digest-mismatch")
-        while view:
-            count = os.pwrite(self._fd, view, self._base + position)
-            position += count
-            view = view[count:]
+        position = _write_all(self._fd, self._base + position, data) - self._base
         if position - self._on_its_way >= WRITEBACK_BYTES or position == self._size:
             start_writeback(self._fd, self._base + self._on_its_way, position - self._on_its_way)
             self._on_its_way = position
+
+
+def _write_all(fd: int, position: int, data: bytes | memoryview) -> int:
+    """Gives the position behind."""
+    view = memoryview(data)
+    while view:
+        count = os.pwrite(fd, view, position)
+        position += count
+        view = view[count:]
+    return position
 
 
 class Sink:
@@ -195,16 +201,12 @@ class TarSink(Sink):
         self._resumed = os.pread(self._fd, len(front), 0) == front
         if not self._resumed:
             os.ftruncate(self._fd, 0)
-        position = self._write(0, front)
+        position = _write_all(self._fd, 0, front)
         for blob in manifest.blobs():
-            position = self._write(position, header(blob_name(blob.digest), blob.size))
+            position = _write_all(self._fd, position, header(blob_name(blob.digest), blob.size))
             self._offsets[blob.digest] = position
             position += padded(blob.size)
-        os.ftruncate(self._fd, self._write(position, END))
-
-    def _write(self, position: int, data: bytes) -> int:
-        Slot(self._fd, 0, 1 << 62).write_at(position, data)
-        return position + len(data)
+        os.ftruncate(self._fd, _write_all(self._fd, position, END))
 
     @contextmanager
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
