@@ -5,6 +5,7 @@ In: text of the user. Out: a Location. Called by the bundle reader, transport an
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,10 +118,15 @@ def parse_output(text: str) -> LayoutLocation | TarLocation:
         raise UsageError(
             f"{text}: an output is oci:DIR[:tag] or FILE.kcap.tar (push: or host[:port]/name[:tag])",
             code="usage.output-form",
-            hint=typed(f"{text}.kcap.tar"),
+            hint=typed(tar_name(text)),
         )
     refuse_existing(location.path)
     return location
+
+
+def tar_name(name: str | Path) -> str:
+    """`NAME.kcap.tar`, what a tar file of a reproducer NAME or NAME.kcap is called."""
+    return os.fspath(name).removesuffix(".kcap") + ".kcap.tar"
 
 
 def parse_target(text: str) -> LayoutLocation | TarLocation | RegistryLocation:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kerncap.bundle import limits
 from kerncap.bundle.capture import Capture, capture_from_json, parse_capture
-from kerncap.bundle.code import SourceFile, read_code_layer, source_digests
+from kerncap.bundle.code import SourceFile, list_source, read_code_layer, source_digests
 from kerncap.bundle.compression import decompress_bounded
 from kerncap.bundle.config import Config, parse_config
 from kerncap.bundle.documents import canonical_json
@@ -99,6 +99,13 @@ class Bundle:
         if isinstance(self.store, CaptureStore):
             return source_digests(self.store.reproducer)
         return self.extract_source(None)
+
+    @property
+    def source_count(self) -> int:
+        """How many files source_files() lists, without reading them; every message that counts source takes it here."""
+        if self.config is not None:
+            return self.config.summary.source_files
+        return len(list_source(self.store.reproducer)) if isinstance(self.store, CaptureStore) else 0
 
     def extract_source(self, into: Path | None) -> tuple[SourceFile, ...]:
         """Write the source closure below `into`, an empty directory; nothing of it is executable.

@@ -88,7 +88,7 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
         rows.append(("command", " ".join(capture.command)))
     if bundle.manifest is not None and bundle.config is not None:
         rows.insert(0, ("digest", bundle.manifest.digest))
-        source = f"{bundle.config.summary.source_files} files" if bundle.manifest.code else "none"
+        source = f"{bundle.source_count} files" if bundle.source_count else "none"
         rows += [
             ("source", source),
             ("format", bundle.config.spec_version),
@@ -158,7 +158,7 @@ def describe_json(bundle: Bundle) -> dict[str, Any]:
         "raw_bytes": bundle.index.raw_bytes,
         "stored_bytes": bundle.index.stored_bytes,
         "total_bytes": None if bundle.manifest is None else bundle.manifest.total_bytes,
-        "source_files": None if bundle.config is None else bundle.config.summary.source_files,
+        "source_files": bundle.source_count,
     }
 
 
@@ -176,8 +176,8 @@ def describe_secrets(bundle: Bundle) -> str:
         lines.append(
             "  environment: " + ", ".join(f"{name}={value}" for name, value in sorted(capture.environment.items()))
         )
-    if bundle.config is not None and bundle.config.summary.source_files:
-        lines.append(f"  source code: {bundle.config.summary.source_files} files")
+    if bundle.source_count:
+        lines.append(f"  source code: {bundle.source_count} files")
     lines.append(f"  the code object: {format_bytes(capture.code_object.size)}")
     return "\n".join(lines)
 

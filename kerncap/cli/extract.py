@@ -10,7 +10,7 @@ import typer
 
 from kerncap.cli import completion, options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
     from kerncap.workflows.extract import Extracted
@@ -103,6 +103,8 @@ def _to_stderr(piece: bytes) -> None:
 
 
 def _print(extracted: Extracted) -> None:
+    from kerncap.bundle.location import tar_name
+
     capture, index = extracted.bundle.capture, extracted.bundle.index
     say(f"captured: {extracted.directory}")
     check = extracted.self_check or {}
@@ -113,12 +115,13 @@ def _print(extracted: Extracted) -> None:
         ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),
         ("stored", format_bytes(index.stored_bytes)),
         ("self-check", check.get("verdict") or "not replayed"),
-        ("source", f"{extracted.source_files} files" if extracted.source_files else "none"),
+        ("source", f"{extracted.bundle.source_count} files" if extracted.bundle.source_count else "none"),
     ]
     if not capture.consistent:
         rows.append(("consistency", "best-effort: " + "; ".join(capture.inconsistency)))
     say(table(rows, indent=2))
-    say(f"next: make -C {extracted.directory} run, or kerncap pack {extracted.directory} -o {extracted.directory}.tar")
+    pack = typed("kerncap", "pack", extracted.directory, "-o", tar_name(extracted.directory))
+    say(f"next: {typed('make', '-C', extracted.directory, 'run')}, or {pack}")
 
 
 def _dims(dims: tuple[int, int, int]) -> str:

@@ -18,7 +18,7 @@ import stat
 import tarfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 _BUNDLE = "/bundle"
 _BUNDLE_TAR = "/bundle.kcap.tar"
+_BUNDLE_PARTS = ("oci-layout", "index.json", "blobs", "capture", "capture.json", "src", "vfs.yaml", "compile.json")
 _HSACO = "/variant.hsaco"
 _COLLECTED = "/tmp/collected"
 _CREATION_S = 5.0  # for the engine to finish creating a container that nobody waits for any more
@@ -345,18 +346,37 @@ def _devices(device: str | None) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def _require_readable(volumes: tuple[tuple[Path, str], ...], own_user: str | None) -> None:
-    """As root the container runs as the image's own user, who must be able to read what is mounted."""
-    if own_user is not None:
-        return
+    """As root the container runs as the image's own user, who must be able to read what is mounted, all of it."""
     for source, _ in volumes:
-        mode = source.stat().st_mode
-        needed = stat.S_IROTH | (stat.S_IXOTH if source.is_dir() else 0)
-        if mode & needed != needed:
+        for path in _read_inside(source):
+            if _is_readable(path, own_user):
+                continue
+            whom = "is readable only to its owner, and the container does not run as root"
             raise HostError(
-                f"{source} is readable only to its owner, and the container does not run as root",
+                f"{path} {whom if own_user is None else 'is not readable'}",
                 code="host.unreadable-bundle",
-                hint=f"chmod -R o+rX {shlex.quote(str(source))}",
+                hint=f"chmod -R {'o' if own_user is None else 'u'}+rX {shlex.quote(str(source))}",
             )
+
+
+def _read_inside(source: Path) -> Iterator[Path]:
+    """A mounted file or folder and everything in it that a command reads; what else lies there is nobody's business."""
+    yield source
+    if source.is_dir() and os.access(source, os.R_OK | os.X_OK):
+        for name in _BUNDLE_PARTS:
+            if os.path.lexists(source / name):
+                yield source / name
+            if not (source / name).is_symlink():  # refused by the reader inside, and not to be followed here
+                for at, folders, files in os.walk(source / name):
+                    yield from (Path(at, entry) for entry in (*folders, *files))
+
+
+def _is_readable(path: Path, own_user: str | None) -> bool:
+    if own_user is not None:
+        return os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0))
+    status = path.lstat()
+    needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else 0)
+    return status.st_mode & needed == needed
 
 
 def _require_image(client: DockerClient, image: str) -> None:

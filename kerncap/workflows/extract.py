@@ -49,7 +49,6 @@ class Extracted:
     bundle: Bundle
     returncode: int
     self_check: dict[str, Any] | None
-    source_files: int
     source_error: CompileError | None
 
     def to_json(self) -> dict[str, Any]:
@@ -68,7 +67,7 @@ class Extracted:
             "consistency": {"consistent": capture.consistent, "reasons": list(capture.inconsistency)},
             "unreadable": len(capture.unreadable),
             "self_check": self.self_check,
-            "source_files": self.source_files,
+            "source_files": self.bundle.source_count,
             "source_error": self.source_error.to_json() if self.source_error else None,
             "application": {"returncode": self.returncode, "status": describe_status(self.returncode)},
         }
@@ -94,7 +93,7 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
         captured = run_application(request.order, work, native_files, on_stdout=on_stdout, on_stderr=on_stderr)
         (work / "capture").rename(partial / "capture")
         shutil.rmtree(work)
-        source_error, files = _seal(request, captured, partial)
+        source_error = _seal(request, captured, partial)
         bundle = open_bundle(partial)
         write_reproducer(partial, bundle.capture)
     bundle = open_bundle(request.output)
@@ -103,12 +102,11 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
         bundle,
         captured.returncode,
         dict(bundle.capture.self_check) if bundle.capture.self_check else None,
-        files,
         source_error,
     )
 
 
-def _seal(request: Request, captured: Captured, partial: Path) -> tuple[CompileError | None, int]:
+def _seal(request: Request, captured: Captured, partial: Path) -> CompileError | None:
     order, capture_dir = request.order, partial / "capture"
     add_facts(capture_dir, device_class=order.device.kind, command=order.command, environment=os.environ)
     bundle = open_bundle(partial)
@@ -117,17 +115,17 @@ def _seal(request: Request, captured: Captured, partial: Path) -> tuple[CompileE
     else:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
     if request.source_dir is None and request.database is None:
-        return None, 0
+        return None
     capture = bundle.capture
     wanted = Wanted(capture.kernel.name, capture.kernel.demangled, capture.code_object.target)
     try:
-        unit = carry_source(partial, wanted, request.source_dir, request.database)
+        carry_source(partial, wanted, request.source_dir, request.database)
     except CompileError as error:
         shutil.rmtree(partial / "src", ignore_errors=True)
         for name in ("vfs.yaml", "compile.json"):
             (partial / name).unlink(missing_ok=True)
-        return error, 0
-    return None, len(unit.files)
+        return error
+    return None
 
 
 def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:

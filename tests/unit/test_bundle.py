@@ -11,7 +11,7 @@ import pytest
 from synthetic import make_reproducer, read_json, write_json
 
 from kerncap.bundle import open_bundle
-from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation, tar_name
 from kerncap.bundle.seal import seal
 from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
@@ -84,6 +84,16 @@ def test_tar_is_plain_ustar(tar_file: Path) -> None:
         members = archive.getmembers()
     assert [member.name for member in members[:2]] == ["oci-layout", "index.json"]
     assert {(member.mtime, member.uid, member.gid, member.mode) for member in members} == {(0, 0, 0, 0o444)}
+
+
+def test_source_is_counted_alike_before_and_after_sealing(reproducer: Path, layout: Path, tar_file: Path) -> None:
+    for path in (reproducer, layout, tar_file):
+        bundle = open_bundle(str(path))
+        assert bundle.source_count == len(bundle.source_files()) == 3
+
+
+def test_tar_files_are_called_alike() -> None:
+    assert tar_name("vector_add.kcap") == tar_name(Path("vector_add")) == "vector_add.kcap.tar"
 
 
 def test_without_source_there_is_no_code_layer(tmp_path: Path) -> None:

@@ -140,6 +140,30 @@ def test_private_bundle_is_refused_for_root(layout: Path, monkeypatch: pytest.Mo
     assert "--user 1234:" in containers.docker_line(Job(IMAGE, "validate", layout))
 
 
+@pytest.mark.parametrize("part", ["blobs", "blobs/sha256", "a blob", "index.json"])
+def test_a_private_part_is_found_before_a_container_starts(
+    layout: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    (layout / "blobs/sha256").mkdir(parents=True)
+    for name in ("index.json", "blobs/sha256/00"):
+        (layout / name).touch()
+    assert containers.docker_line(Job(IMAGE, "validate", layout))
+    path = layout / ("blobs/sha256/00" if part == "a blob" else part)
+    path.chmod(path.stat().st_mode & ~0o077)
+    with pytest.raises(HostError) as caught:
+        containers.docker_line(Job(IMAGE, "validate", layout))
+    assert caught.value.code == "host.unreadable-bundle"
+    assert str(path) in caught.value.message
+    assert caught.value.hint == f"chmod -R o+rX {shlex.quote(str(layout))}"
+
+
+def test_private_files_that_no_command_reads_do_not_matter(reproducer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    (reproducer / "notes").touch(0o600)
+    assert containers.docker_line(Job(IMAGE, "validate", reproducer))
+
+
 def test_missing_bundle_and_hsaco(layout: Path) -> None:
     for job, code in (
         (Job(IMAGE, "validate", layout / "none"), "host.no-bundle"),
