@@ -27,7 +27,7 @@ def unpack(
         print_json({"schema": "kerncap.unpacked/1", "output": str(directory), "digest": opened.manifest_digest})
     else:
         say(str(directory))
-        note(f"unpacked {opened.manifest_digest}; make -C {directory} run replays it")
+        note(f"unpacked {opened.manifest_digest}; to replay it: make -C {directory} run [WHERE=container]")
 
 
 def register(app: typer.Typer) -> None:

@@ -53,12 +53,10 @@ def mend() -> str:
 
 
 @contextmanager
-def engine_errors(doing: str) -> Iterator[None]:
+def engine_errors(doing: str, hint: str = "kerncap doctor") -> Iterator[None]:
     """Turns what the engine refuses inside the block into HostError `host.docker`."""
     try:
         yield
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
         text = getattr(error, "explanation", None) or str(error)
-        raise HostError(
-            f"{doing}: the Docker engine refused: {text}", code="host.docker", hint="kerncap doctor"
-        ) from error
+        raise HostError(f"{doing}: the Docker engine refused: {text}", code="host.docker", hint=hint) from error

@@ -22,7 +22,7 @@ import docker.errors
 from docker import DockerClient
 
 from kerncap import proc
-from kerncap.errors import HostError
+from kerncap.errors import HostError, typed
 from kerncap.runtime import catalog, engine
 from kerncap.runtime.catalog import Base, Catalog, Role
 
@@ -102,7 +102,7 @@ class Builder:
 
     def _base(self, base: Base) -> None:
         if base.kind == "registry":
-            with engine.engine_errors(f"pulling {base.image}"):
+            with engine.engine_errors(f"pulling {base.image}", hint=typed("docker", "pull", base.image)):
                 if self._label(base.image) is None:
                     self._say(f"{base.image}: pulling")
                     self._client.images.pull(base.image)
