@@ -277,7 +277,7 @@ TEST(ParallelDeathTest, SmallDispatchesStartNoThread) {
 
 // A process ends while its helpers are inside a kernel.
 void exit_during_a_kernel() {
-  static CodeObject code(std::string(KERNCAP_ISA_OBJECTS) + "/isa_parallel.gfx942.O2.hsaco");
+  static auto& code = *new CodeObject(std::string(KERNCAP_ISA_OBJECTS) + "/isa_parallel.gfx942.O2.hsaco");
   static auto& x = *new Words(64);
   std::thread([] {
     HostMemory memory;

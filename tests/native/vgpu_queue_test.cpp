@@ -3,10 +3,12 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <type_traits>
 
 #include "vgpu/queue/aql.hpp"
 #include "vgpu/queue/sdma.hpp"
@@ -24,6 +26,12 @@ bool eventually(const std::function<bool()>& condition) {
   }
   return false;
 }
+
+// Memory that the queue's thread uses at the same time.
+template <class T>
+T now(T& shared) { return std::atomic_ref<T>(shared).load(); }
+template <class T>
+void put(T& shared, std::type_identity_t<T> value) { std::atomic_ref<T>(shared).store(value); }
 
 constexpr std::uint64_t kPackets = 16;
 // Everything that the application shares with the GPU, at a device address that is not its host address.
@@ -60,7 +68,9 @@ class QueueTest : public ::testing::Test {
   }
   hsa_signal_t handle(unsigned signal) const { return {va(&shared_->signals[signal])}; }
   std::int64_t value(unsigned signal) const { return *signal_value(pages_, handle(signal).handle); }
-  void set(unsigned signal, std::int64_t to) { shared_->signals[signal].value = to; }
+  void set(unsigned signal, std::int64_t to) { put(*const_cast<std::int64_t*>(&shared_->signals[signal].value), to); }
+  std::uint64_t& write_index() { return const_cast<std::uint64_t&>(shared_->queue.write_dispatch_id); }
+  std::uint64_t& read_index() { return const_cast<std::uint64_t&>(shared_->queue.read_dispatch_id); }
   bool raised(std::uint32_t event) {
     kfd_event_data data = {};
     data.event_id = event;
@@ -78,8 +88,8 @@ class QueueTest : public ::testing::Test {
   template <class Packet>
   void submit(Packet packet, unsigned type) {
     static_assert(sizeof(Packet) == 64);
-    const std::uint64_t index = shared_->queue.write_dispatch_id;
-    shared_->queue.write_dispatch_id = index + 1;
+    const std::uint64_t index = now(write_index());
+    put(write_index(), index + 1);
     std::byte* slot = shared_->ring + (index % kPackets) * 64;
     std::memcpy(slot + 2, reinterpret_cast<std::byte*>(&packet) + 2, 62);
     reinterpret_cast<std::atomic<std::uint16_t>*>(slot)->store(static_cast<std::uint16_t>(type));
@@ -99,7 +109,7 @@ class QueueTest : public ::testing::Test {
     EXPECT_TRUE(eventually([&] { return value(3) != 0; }));
     EXPECT_EQ(static_cast<std::uint64_t>(value(3)), bits);
     EXPECT_TRUE(raised(inactive_event_));
-    EXPECT_EQ(shared_->queue.read_dispatch_id, 0u) << "the packet stays at the head";
+    EXPECT_EQ(now(read_index()), 0u) << "the packet stays at the head";
     EXPECT_EQ(value(0), 1) << "its signal never completes";
   }
 
@@ -128,8 +138,8 @@ TEST_F(QueueTest, BarrierWaitsForAllItsSignals) {
   EXPECT_EQ(value(0), 1);
   set(2, 0);
   EXPECT_TRUE(eventually([&] { return value(0) == 0; }));
-  EXPECT_EQ(shared_->queue.read_dispatch_id, 1u);
-  EXPECT_EQ(shared_->ring[0], std::byte{HSA_PACKET_TYPE_INVALID});
+  EXPECT_EQ(now(read_index()), 1u);
+  EXPECT_EQ(now(shared_->ring[0]), std::byte{HSA_PACKET_TYPE_INVALID});
   EXPECT_LE(shared_->signals[0].start_ts, shared_->signals[0].end_ts);
   EXPECT_NE(shared_->signals[0].end_ts, 0u);
 }
@@ -172,7 +182,7 @@ TEST_F(QueueTest, CompletionRaisesTheInterrupt) {
   barrier.completion_signal = handle(0);
   submit(barrier, HSA_PACKET_TYPE_BARRIER_AND);
   EXPECT_TRUE(eventually([&] { return raised(event); }));
-  EXPECT_EQ(shared_->mailbox, event);
+  EXPECT_EQ(now(shared_->mailbox), event);
 }
 
 TEST_F(QueueTest, PacketsRunInOrderAroundTheRing) {
@@ -181,7 +191,7 @@ TEST_F(QueueTest, PacketsRunInOrderAroundTheRing) {
   hsa_barrier_and_packet_t barrier = {};
   barrier.completion_signal = handle(0);
   for (std::uint64_t i = 0; i < 3 * kPackets; ++i) {
-    ASSERT_TRUE(eventually([&] { return i - shared_->queue.read_dispatch_id < kPackets; }));
+    ASSERT_TRUE(eventually([&] { return i - now(read_index()) < kPackets; }));
     submit(barrier, HSA_PACKET_TYPE_BARRIER_AND);
   }
   EXPECT_TRUE(eventually([&] { return value(0) == 100 - 3 * static_cast<std::int64_t>(kPackets); }));
@@ -193,10 +203,10 @@ TEST_F(QueueTest, WithoutADoorbellNothingRuns) {
   hsa_barrier_and_packet_t barrier = {};
   barrier.completion_signal = handle(0);
   std::this_thread::sleep_for(20ms);  // parked
-  const std::uint64_t index = shared_->queue.write_dispatch_id;
+  const std::uint64_t index = now(write_index());
   std::memcpy(shared_->ring + 2, reinterpret_cast<std::byte*>(&barrier) + 2, 62);
-  shared_->queue.write_dispatch_id = index + 1;
-  shared_->ring[0] = std::byte{HSA_PACKET_TYPE_BARRIER_AND};
+  put(write_index(), index + 1);
+  put(shared_->ring[0], std::byte{HSA_PACKET_TYPE_BARRIER_AND});
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(value(0), 1);
   doorbell_.store(index);
@@ -283,7 +293,7 @@ TEST_F(QueueTest, ScratchIsAskedForAndWaitedFor) {
   EXPECT_TRUE(eventually([&] { return value(3) == 1; })) << "wave64 scratch";
   EXPECT_TRUE(raised(inactive_event_));
   std::this_thread::sleep_for(10ms);
-  EXPECT_EQ(shared_->queue.read_dispatch_id, 0u);
+  EXPECT_EQ(now(read_index()), 0u);
 }
 
 TEST_F(QueueTest, SdmaExecutesUpToTheDoorbell) {
@@ -300,12 +310,12 @@ TEST_F(QueueTest, SdmaExecutesUpToTheDoorbell) {
                                     10u | (47u << 25), low(count), high(count), ~0u, ~0u, 0, 0, 0};
   std::memcpy(shared_->ring, commands, sizeof commands);
   doorbell_.store(7 * 4);
-  EXPECT_TRUE(eventually([&] { return shared_->read_pointer == 7 * 4; }));
-  EXPECT_EQ(shared_->words[1], 0x1122334455667788u);
-  EXPECT_EQ(shared_->words[2], 10u);
+  EXPECT_TRUE(eventually([&] { return now(shared_->read_pointer) == 7 * 4; }));
+  EXPECT_EQ(now(shared_->words[1]), 0x1122334455667788u);
+  EXPECT_EQ(now(shared_->words[2]), 10u);
   doorbell_.store(15 * 4);
-  EXPECT_TRUE(eventually([&] { return shared_->read_pointer == 15 * 4; }));
-  EXPECT_EQ(shared_->words[2], 9u);
+  EXPECT_TRUE(eventually([&] { return now(shared_->read_pointer) == 15 * 4; }));
+  EXPECT_EQ(now(shared_->words[2]), 9u);
 }
 
 TEST_F(QueueTest, SdmaUnknownOperationHangsTheGpu) {
@@ -318,7 +328,7 @@ TEST_F(QueueTest, SdmaUnknownOperationHangsTheGpu) {
   std::memcpy(shared_->ring, &command, sizeof command);
   doorbell_.store(4);
   EXPECT_TRUE(eventually([&] { return raised(hang); }));
-  EXPECT_EQ(shared_->read_pointer, 0u);
+  EXPECT_EQ(now(shared_->read_pointer), 0u);
 }
 
 }  // namespace

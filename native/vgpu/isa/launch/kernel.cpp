@@ -129,16 +129,18 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.mode.ieee = bits(k.rsrc1, 23, 23);
   w.mode.other = 0;
 
-  std::uint64_t active = 0;
-  for (unsigned lane = 0; lane < k.wave_size; ++lane) {
-    const unsigned flat = w.index_in_group * k.wave_size + lane;
-    if (flat >= total) break;
-    active |= std::uint64_t{1} << lane;
-    const unsigned x = flat % items[0], y = flat / items[0] % items[1], z = flat / (items[0] * items[1]);
+  const unsigned first = w.index_in_group * k.wave_size, lanes = std::min(k.wave_size, total - first);
+  unsigned x = first % items[0], y = first / items[0] % items[1], z = first / (items[0] * items[1]);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
     // Packed ids (all three targets): ten bits each in v0.
     w.v[lane] = x | y << 10 | z << 20;
+    if (++x < items[0]) continue;
+    x = 0;
+    if (++y < items[1]) continue;
+    y = 0;
+    ++z;
   }
-  w.set_exec(active);
+  w.set_exec(lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << lanes) - 1);
   w.pc = k.entry_va;
   w.scc = false;
   w.gpr_index_on = false;

@@ -30,6 +30,15 @@ struct Lanes {
   std::vector<Copy> copies;
 };
 
+// Loads and stores of whole waves whose lanes lie side by side or all at one address: the usual case, without a pointer a
+// lane. In: a GLOBAL or DS instruction that is not traced. Out: Pattern::other when it must go through resolve().
+enum class Pattern : std::uint8_t { other, unit_stride, uniform };
+struct Rows {
+  Pattern pattern = Pattern::other;
+  std::byte* host = nullptr;  // the first lane's element
+};
+Rows resolve_rows(Wave& wave, const Inst& inst, std::uint32_t bytes, bool write);
+
 // Fills `lanes`; false when there is nothing to do (EXEC is zero) or the wave was stopped.
 bool resolve(Wave& wave, const Inst& inst, std::uint32_t bytes, Access access, Lanes& lanes);
 // The same for LDS at the address operand plus `offset` (the two-address instructions).

@@ -1,4 +1,5 @@
 // Loads and stores of every segment: FLAT, GLOBAL, SCRATCH, MUBUF and their DS counterparts.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -26,51 +27,122 @@ void write_lane(std::byte* at, const std::uint32_t* in) {
   if constexpr (n % 2 == 1) guest_store(at + (n - 1) * 4, in[(n - 1) * kLanes]);
 }
 
+// Elements of n dwords side by side, to and from a register a dword.
 template <unsigned n>
-void load_dwords(Wave& w, const Inst& i) {
-  Lanes lanes;
-  if (!resolve(w, i, n * 4, Access::load, lanes)) return;
-  std::uint32_t* out = w.vreg(i.dst.index);
-  if (n == 1 && lanes.unit_stride) {
-    guest_copy(out, lanes.ptr[0], w.size * 4);
+void read_rows(std::uint32_t* out, const std::byte* at, unsigned lanes) {
+  if constexpr (n == 1) return guest_copy(out, at, lanes * 4);
+#if KERNCAP_GUEST_VECTORS
+  const auto from = [&](unsigned vector) { return _mm_loadu_ps(reinterpret_cast<const float*>(at + 16 * vector)); };
+  const auto to = [&](unsigned k, unsigned lane, __m128 v) { _mm_storeu_ps(reinterpret_cast<float*>(out + k * kLanes + lane), v); };
+  if constexpr (n == 2) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      const __m128 a = from(l / 2), b = from(l / 2 + 1);
+      to(0, l, _mm_shuffle_ps(a, b, 0x88));
+      to(1, l, _mm_shuffle_ps(a, b, 0xdd));
+    }
     return;
   }
+  if constexpr (n == 4) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      __m128 a = from(l), b = from(l + 1), c = from(l + 2), d = from(l + 3);
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      to(0, l, a), to(1, l, b), to(2, l, c), to(3, l, d);
+    }
+    return;
+  }
+#endif
+  for (unsigned l = 0; l < lanes; ++l) read_lane<n>(out + l, at + l * n * 4);
+}
+template <unsigned n>
+void write_rows(std::byte* at, const std::uint32_t* in, unsigned lanes) {
+  if constexpr (n == 1) return guest_copy(at, in, lanes * 4);
+#if KERNCAP_GUEST_VECTORS
+  const auto from = [&](unsigned k, unsigned lane) { return _mm_loadu_ps(reinterpret_cast<const float*>(in + k * kLanes + lane)); };
+  const auto to = [&](unsigned vector, __m128 v) { _mm_storeu_ps(reinterpret_cast<float*>(at + 16 * vector), v); };
+  if constexpr (n == 2) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      const __m128 a = from(0, l), b = from(1, l);
+      to(l / 2, _mm_unpacklo_ps(a, b));
+      to(l / 2 + 1, _mm_unpackhi_ps(a, b));
+    }
+    return;
+  }
+  if constexpr (n == 4) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      __m128 a = from(0, l), b = from(1, l), c = from(2, l), d = from(3, l);
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      to(l, a), to(l + 1, b), to(l + 2, c), to(l + 3, d);
+    }
+    return;
+  }
+#endif
+  for (unsigned l = 0; l < lanes; ++l) write_lane<n>(at + l * n * 4, in + l);
+}
+
+template <unsigned n>
+void load_dwords(Wave& w, const Inst& i) {
+  std::uint32_t* const out = w.vreg(i.dst.index);
+  const Rows rows = resolve_rows(w, i, n * 4, false);
+  if (rows.pattern == Pattern::unit_stride) return read_rows<n>(out, rows.host, w.size);
+  if (rows.pattern == Pattern::uniform) {
+    std::uint32_t one[n * kLanes];
+    read_lane<n>(one, rows.host);
+    for (unsigned k = 0; k < n; ++k) std::fill_n(out + k * kLanes, w.size, one[k * kLanes]);
+    return;
+  }
+  Lanes lanes;
+  if (!resolve(w, i, n * 4, Access::load, lanes)) return;
   for_each_lane(lanes.mask, [&](unsigned l) { read_lane<n>(out + l, lanes.ptr[l]); });
 }
 
 template <unsigned n>
 void store_dwords(Wave& w, const Inst& i) {
+  const std::uint32_t* const in = w.vreg(i.src[1].index);
+  const Rows rows = resolve_rows(w, i, n * 4, true);
+  if (rows.pattern == Pattern::unit_stride) return write_rows<n>(rows.host, in, w.size);
   Lanes lanes;
   if (!resolve(w, i, n * 4, Access::store, lanes)) return;
-  const std::uint32_t* in = w.vreg(i.src[1].index);
-  if (n == 1 && lanes.unit_stride) {
-    guest_copy(lanes.ptr[0], in, w.size * 4);
-    return;
-  }
   for_each_lane(lanes.mask, [&](unsigned l) { write_lane<n>(lanes.ptr[l], in + l); });
   finish_store(w, lanes);
 }
 
 enum class Part { whole, low, high };  // of the register: the d16 forms keep the other half
 
+template <Part part>
+std::uint32_t placed(std::uint32_t before, std::uint32_t wide) {
+  if constexpr (part == Part::whole) return wide;
+  else if constexpr (part == Part::low) return (before & 0xffff0000) | (wide & 0xffff);
+  else return (before & 0xffff) | wide << 16;
+}
+
 template <class T, Part part>
 void load_small(Wave& w, const Inst& i) {
+  std::uint32_t* const out = w.vreg(i.dst.index);
+  const auto widened = [](T value) { return static_cast<std::uint32_t>(std::int32_t{value}); };
+  const Rows rows = resolve_rows(w, i, sizeof(T), false);
+  if (rows.pattern != Pattern::other) {
+    T row[kLanes];
+    if (rows.pattern == Pattern::unit_stride) guest_copy(row, rows.host, w.size * sizeof(T));
+    else std::fill_n(row, w.size, guest_load<T>(rows.host));
+    for (unsigned l = 0; l < w.size; ++l) out[l] = placed<part>(out[l], widened(row[l]));
+    return;
+  }
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::load, lanes)) return;
-  std::uint32_t* out = w.vreg(i.dst.index);
-  for_each_lane(lanes.mask, [&](unsigned l) {
-    const auto wide = static_cast<std::uint32_t>(std::int32_t{guest_load<T>(lanes.ptr[l])});
-    if constexpr (part == Part::whole) out[l] = wide;
-    else if constexpr (part == Part::low) out[l] = (out[l] & 0xffff0000) | (wide & 0xffff);
-    else out[l] = (out[l] & 0xffff) | wide << 16;
-  });
+  for_each_lane(lanes.mask, [&](unsigned l) { out[l] = placed<part>(out[l], widened(guest_load<T>(lanes.ptr[l]))); });
 }
 
 template <class T, Part part>
 void store_small(Wave& w, const Inst& i) {
+  const std::uint32_t* const in = w.vreg(i.src[1].index);
+  const Rows rows = resolve_rows(w, i, sizeof(T), true);
+  if (rows.pattern == Pattern::unit_stride) {
+    T row[kLanes];
+    for (unsigned l = 0; l < w.size; ++l) row[l] = static_cast<T>(part == Part::high ? in[l] >> 16 : in[l]);
+    return guest_copy(rows.host, row, w.size * sizeof(T));
+  }
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::store, lanes)) return;
-  const std::uint32_t* in = w.vreg(i.src[1].index);
   for_each_lane(lanes.mask, [&](unsigned l) {
     guest_store(lanes.ptr[l], static_cast<T>(part == Part::high ? in[l] >> 16 : in[l]));
   });
