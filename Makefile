@@ -57,7 +57,7 @@ fuzz-decoder: setup  ## libFuzzer on the virtual GPU's decoder and interpreter f
 	scripts/build-native trixie --fuzz $(FUZZ_SECONDS)
 
 bench: setup images  ## speed, as ratios measured in one run
-	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; exit $$status
+	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
 
 lint: setup  ## ruff and mypy
 	$(PYTHON) -m ruff check kerncap tests
