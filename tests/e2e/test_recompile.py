@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from workbench import TARGETS, Workbench
 
 from kerncap.bundle.documents import validate
 
+ROOT = Path(__file__).resolve().parents[2]
 SUBSET = {("trixie", "gfx942"), ("sid", "gfx90a")}
 
 
@@ -102,6 +104,11 @@ def test_source_that_cannot_be_carried_does_not_lose_the_capture(workbench: Work
     assert "carries no source" in said["stderr"]
 
 
+def environment() -> dict[str, str]:
+    """For this checkout's kerncap in another working directory."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
 def test_recompile_in_the_sandbox(workbench: Workbench) -> None:
     """From the host: a container of the suite's runtime image compiles, without network and without this machine."""
     suite = workbench.container.suite
@@ -120,6 +127,17 @@ def test_recompile_in_the_sandbox(workbench: Workbench) -> None:
     validate(json.loads(done.stdout), "printed", what="recompile")
     assert ("21." if suite == "sid" else "17.") in json.loads(done.stdout)["compiler"]
     assert workbench.verdict("validate", out, "--hsaco", hsaco)["verdict"] == "equivalent"
+
+    # The printed lines can be typed afterwards, one after the other: the first leaves what the second reads.
+    argv = [sys.executable, "-m", "kerncap", "run", str(out), "--recompile", "--device", "vgpu:gfx942", "--json"]
+    argv += ["--image", f"{os.environ.get('KERNCAP_IMAGE_NAMESPACE', 'kerncap')}/runtime:{suite}"]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=workbench.work, timeout=300, env=environment())
+    assert json.loads(done.stdout)["verdict"] == "equivalent", done.stderr
+    lines = [line[2:] for line in done.stderr.splitlines() if line.startswith("$ docker run ")]
+    assert len(lines) == 2
+    script = "\n".join(lines)
+    typed = subprocess.run(script, shell=True, capture_output=True, text=True, cwd=workbench.work, timeout=300)
+    assert json.loads(typed.stdout)["verdict"] == "equivalent", typed.stderr
 
     header = out / "src" / "root" / str(folder / "include" / "pipeline_kernels.hpp").lstrip("/")
     header.write_text(header.read_text() + "\nthis is no C++\n")
