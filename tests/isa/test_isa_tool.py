@@ -33,8 +33,9 @@ def test_the_fidelity_document_is_current(dev_container: DevContainer, tmp_path:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_row_is_tested_and_the_document_says_so(suite: str) -> None:
-    done = subprocess.run([_ROOT / "scripts" / "isa-coverage", suite, "--check"], capture_output=True, text=True)
+def test_every_row_is_tested_and_the_document_says_so() -> None:
+    # One suite's native tests are always built; the rows are the same ones on the other.
+    done = subprocess.run([_ROOT / "scripts" / "isa-coverage", "trixie", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
