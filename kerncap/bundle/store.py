@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol
 from kerncap.bundle import limits
 from kerncap.bundle.documents import parse_json
 from kerncap.bundle.files import host_errors, open_regular, read_exactly, read_pieces
+from kerncap.bundle.location import is_tag
 from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
-from kerncap.errors import BundleError, UsageError, typed
+from kerncap.errors import BundleError, KerncapError, UsageError, typed
 
 LAYOUT_FILE = "oci-layout"
 LAYOUT_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
@@ -112,23 +113,34 @@ class LocalStore:
         nodes = index.get("manifests")
         if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
             raise BundleError(f"{self.name}: {INDEX_FILE} has no list of manifests", code="bundle.malformed")
-        tags = [(node.get("annotations") or {}).get(REF_NAME) for node in nodes]
-        if self._tag is not None:
-            chosen = [node for node, tag in zip(nodes, tags, strict=True) if tag == self._tag]
-        else:
-            chosen = nodes
+        tags = [self._tag_of(node) for node in nodes]
+        chosen = nodes if self._tag is None else [n for n, tag in zip(nodes, tags, strict=True) if tag == self._tag]
+        known = sorted(tag for tag in tags if tag is not None and is_tag(tag))[:10]
         if len(chosen) != 1:
-            known = sorted(str(tag)[:64] for tag in tags if tag is not None)[:10]
-            raise UsageError(
-                f"{self.name}: {len(chosen)} manifests fit, one is needed; tags here: {', '.join(known) or 'none'}",
-                code="usage.no-such-tag",
-                hint=f"oci:DIR:{known[0]}" if known else "oci:DIR, without a tag",
-            )
+            raise self._no_choice(len(chosen), known)
         node = chosen[0]
         digest, size = node.get("digest"), node.get("size")
         if not is_digest(digest) or type(size) is not int or size < 1 or node.get("mediaType") != OCI_MANIFEST:
             raise BundleError(f"{self.name}: {INDEX_FILE} has a malformed manifest entry", code="bundle.malformed")
         return Descriptor(OCI_MANIFEST, digest, size)
+
+    def _tag_of(self, node: dict[str, Any]) -> str | None:
+        annotations = node.get("annotations")
+        tag = annotations.get(REF_NAME) if isinstance(annotations, dict) else annotations
+        if tag is not None and not isinstance(tag, str):
+            raise BundleError(f"{self.name}: {INDEX_FILE} has malformed annotations", code="bundle.malformed")
+        return tag
+
+    def _no_choice(self, count: int, known: list[str]) -> KerncapError:
+        """The caller's fault only when there is a tag to ask for."""
+        if not known or (self._tag is not None and count > 1):
+            text = f"{count} manifests in {INDEX_FILE}" + (f" with tag {self._tag}" if self._tag else "")
+            return BundleError(f"{self.name}: {text} and no way to tell which is meant", code="bundle.malformed")
+        text = f"{self.name}: {count} manifests fit, one is needed; tags here: {', '.join(known)}"
+        return UsageError(text, code="usage.no-such-tag", hint=self._how_to_choose(known[0]))
+
+    def _how_to_choose(self, tag: str) -> str:
+        return typed("kerncap", "inspect", f"oci:{self.name}:{tag}")
 
 
 class LayoutStore(LocalStore):
@@ -172,6 +184,16 @@ class TarStore(LocalStore):
     def find(self, relative: str) -> BlobLocation | None:
         member = self._members.get(relative)
         return None if member is None else BlobLocation(self.path, member.offset, member.size)
+
+    def _how_to_choose(self, tag: str) -> str:
+        """A tar file has no tags on the command line; the directory in it has."""
+        unpacked = f"{self.name}.d"
+        steps = (
+            ("mkdir", unpacked),
+            ("tar", "-xf", self.name, "-C", unpacked),
+            ("kerncap", "inspect", f"oci:{unpacked}:{tag}"),
+        )
+        return " && ".join(typed(*step) for step in steps)
 
     def _read_members(self) -> dict[str, Member]:
         members: dict[str, Member] = {}

@@ -55,6 +55,14 @@ def _manifest(change: Callable[[dict[str, Any]], Any]) -> Change:
     return _set("change_manifest", change)
 
 
+def _manifests(change: Callable[[list[dict[str, Any]]], Any]) -> Change:
+    return _set("change_layout_index", lambda index: change(index["manifests"]))
+
+
+def _manifest_node(**members: Any) -> Change:
+    return _manifests(lambda nodes: nodes[0].update(members))
+
+
 def _layer(number: int, **members: Any) -> Change:
     return _manifest(lambda manifest: manifest["layers"][number].update(members))
 
@@ -128,6 +136,7 @@ def _no_source(parts: Parts) -> None:
 
 _DEEP = b'{"schema":"kerncap.config/1","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 _TITLE_PATH = {"org.opencontainers.image.title": "../x"}
+_REF_NAME = "org.opencontainers.image.ref.name"
 _SUMMARY = {"regions": 2, "raw_bytes": 1, "stored_bytes": 1, "source_files": 2}
 _LAYOUT_2 = ("oci-layout", b'{"imageLayoutVersion":"2.0.0"}')
 
@@ -222,6 +231,12 @@ _LAYOUT = (
     Case("layout-without-mark", _members(lambda m: m.pop(0)), "bundle.not-a-bundle"),
     Case("member-outside", _members(lambda m: m.append(("../escaped", b"x"))), "bundle.hostile-path"),
     Case("member-absolute", _members(lambda m: m.append(("/etc/escaped", b"x"))), "bundle.hostile-path"),
+    Case("two-manifests-without-tags", _manifests(lambda nodes: nodes.append(nodes[0])), "bundle.malformed"),
+    Case("no-manifests", _manifests(list.clear), "bundle.malformed"),
+    Case("layout-annotations-list", _manifest_node(annotations=[1]), "bundle.malformed"),
+    Case("layout-tag-object", _manifest_node(annotations={_REF_NAME: {}}), "bundle.malformed"),
+    Case("layout-digest-upper-case", _manifest_node(digest="sha256:" + "A" * 64), "bundle.malformed"),
+    Case("layout-sha512", _manifest_node(digest="sha512:" + "a" * 128), "bundle.malformed"),
     Case("member-twice", _members(lambda m: m.append(m[-1])), "bundle.hostile-path"),
     Case("missing-chunk-blob", _members(lambda m: m.pop()), "bundle.missing-blob", "verify"),
     Case("missing-config", _members(lambda m: m.pop(3)), "bundle.missing-blob"),

@@ -110,6 +110,7 @@ def test_tags_choose(tmp_path: Path, reproducer: Path) -> None:
     with pytest.raises(UsageError) as caught:
         open_bundle(f"oci:{tmp_path}/l:v2")
     assert caught.value.code == "usage.no-such-tag"
+    assert (caught.value.hint or "").startswith(f"kerncap inspect oci:{tmp_path}/")
     assert "v1" in caught.value.message
 
 
