@@ -16,7 +16,9 @@ from urllib.parse import urlsplit
 
 from kerncap.errors import TransportError
 from kerncap.transport.credentials import Credentials, find_credentials
+from kerncap.transport.failures import named_address
 
+_LONGEST_LIFE_S = 86_400
 _DEFAULT_LIFE_S = 60.0  # Source: distribution token specification: expires_in defaults to 60 seconds
 _RENEW_EARLY_S = 10.0
 
@@ -101,7 +103,7 @@ class Authorizer:
         return self._credentials
 
     def _fetch(self, challenge: Challenge, scope: str) -> _Token:
-        realm = urlsplit(challenge.realm)
+        realm = urlsplit(named_address(challenge.realm, where=f"the registry {self._host}"))
         if realm.scheme != "https" and not (realm.scheme == "http" and self._plain_http):
             raise TransportError(
                 f"{self._host} names a token server that is not https: {challenge.realm[:200]}",
@@ -125,7 +127,7 @@ class Authorizer:
         if status != 200 or not isinstance(value, str) or not value.isascii() or not value.isprintable():
             raise self._unauthorized(f"gives no token for {scope} (status {status})")
         life = answer.get("expires_in")
-        life_s = float(life) if isinstance(life, (int, float)) and life > 0 else _DEFAULT_LIFE_S
+        life_s = float(min(life, _LONGEST_LIFE_S)) if isinstance(life, (int, float)) and life > 0 else _DEFAULT_LIFE_S
         return _Token(value, time.monotonic() + max(life_s - _RENEW_EARLY_S, life_s / 2))
 
     def _unauthorized(self, text: str) -> TransportError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
@@ -45,6 +45,25 @@ class Failed(Exception):
 def origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc.lower()
+
+
+def named_address(target: str, *, where: str, base: str = "") -> str:
+    """An address that the other side names (a redirect, an upload location, a token server), whole and http(s).
+
+    Raises: TransportError `transport.protocol` for what is no address: no second try makes it one.
+    """
+    try:
+        url = urljoin(base, target) if base else target
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        labels = [host] if ":" in host else host.removesuffix(".").split(".")
+        good = parts.scheme in ("http", "https") and port != 0 and all(0 < len(label) < 64 for label in labels)
+    except ValueError:
+        good = False
+    if not good:
+        hint = f"curl -sv {_root(where)}" if where.startswith("http") else None
+        raise TransportError(f"{where} names {target[:200]!r}: no address", code="transport.protocol", hint=hint)
+    return url
 
 
 def is_connecting(error: requests.exceptions.ConnectionError) -> bool:

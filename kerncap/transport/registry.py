@@ -14,7 +14,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import oras.container
 import oras.provider
@@ -33,6 +33,7 @@ from kerncap.transport.failures import (
     Failed,
     Patience,
     is_connecting,
+    named_address,
     network_error,
     origin,
     reason,
@@ -137,7 +138,7 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
             target = response.headers.get("Location")
         if response.status_code != 202 or not target:
             raise TransportError(f"{url}: no upload location came back", code="transport.protocol")
-        target = urljoin(url, target)
+        target = named_address(target, where=url, base=url)
         target += ("&" if urlsplit(target).query else "?") + f"digest={blob.digest}"
         body = FileBody(location, what, self.cancel, add)
         headers = {"Content-Type": "application/octet-stream"}
@@ -293,10 +294,8 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
             if response.status_code not in (301, 302, 303, 307, 308) or not target:
                 return response
             response.close()
-            next_url = urljoin(url, target)
-            if urlsplit(next_url).scheme not in ("http", "https") or (
-                url.startswith("https:") and not next_url.startswith("https:")
-            ):
+            next_url = named_address(target, where=url, base=url)
+            if url.startswith("https:") and not next_url.startswith("https:"):
                 raise TransportError(
                     f"{url} redirects to {next_url[:200]}: refused", code="transport.insecure-redirect"
                 )
@@ -330,6 +329,8 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
             raise Failed(network_error(url, error), connecting=is_connecting(error)) from None
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
             raise Failed(network_error(url, error)) from None
+        except ValueError as error:  # requests takes a redirect apart even when it is not to follow it
+            raise TransportError(f"{url} answers with a bad address: {error}", code="transport.protocol") from None
 
     def _raise_for(self, response: requests.Response, method: str, url: str) -> None:
         status = response.status_code

@@ -258,6 +258,30 @@ def test_credentials_do_not_follow_a_redirect_to_another_host(tmp_path: Path, fa
         assert not any("Authorization" in headers for _, _, headers in other.requests)
 
 
+@pytest.mark.parametrize("where", ["redirect", "upload", "realm"])
+@pytest.mark.parametrize("address", ["http://[::1", "http://x:99999999/", "http://a..b/", "file:///etc/passwd"])
+def test_addresses_that_a_registry_makes_up_are_refused(fake: Fake, bundle: Bundle, where: str, address: str) -> None:
+    push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
+    fake.blobs.clear()
+
+    def lie(handler: Any) -> bool:
+        if where == "redirect" and "/blobs/" in handler.path:
+            handler.answer(307, Location=address)
+        elif where == "upload" and handler.command == "POST":
+            handler.answer(202, Location=address)
+        elif where == "realm":
+            handler.answer(401, WWW_Authenticate=f'Bearer realm="{address}",service="x"')
+        else:
+            return False
+        return True
+
+    fake.fault = lie
+    with pytest.raises(TransportError) as caught:
+        push(bundle, parse_reference(f"{fake.host}/a/b:v2"), patience=QUICK)
+    assert caught.value.code == "transport.protocol"
+    assert fake.count("POST", "uploads") <= 2 * len(list(bundle.manifest.blobs()))  # type: ignore[union-attr]
+
+
 def test_tokens_are_asked_by_scope_and_renewed(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
     fake.token_scheme = True
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
