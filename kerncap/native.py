@@ -214,8 +214,24 @@ def find_native() -> NativeFiles:
     return NativeFiles(directory.resolve())
 
 
+CHECKS = ("memory", "race", "hazards", "all")
+
+
+@dataclass(frozen=True)
+class CheckFiles:
+    """The checked mode of the virtual GPU: which checks, where findings go, where exact region sizes are."""
+
+    checks: str
+    report: Path
+    regions: Path
+
+
 def device_environment(
-    device: Device, native: NativeFiles, base: Mapping[str, str], trace: Path | None = None
+    device: Device,
+    native: NativeFiles,
+    base: Mapping[str, str],
+    trace: Path | None = None,
+    check: CheckFiles | None = None,
 ) -> dict[str, str]:
     """`base` with what puts one process on `device`; nothing of it may reach any other process."""
     env = dict(base)
@@ -224,6 +240,8 @@ def device_environment(
         words = [str(device.target), *device.options]
         if trace is not None:
             words.append(f"trace={trace}")
+        if check is not None:
+            words += [f"check={check.checks}", f"check-report={check.report}", f"check-regions={check.regions}"]
         env[VGPU_VARIABLE] = ",".join(words)
         env["LD_PRELOAD"] = ":".join(filter(None, [str(native.virtual_gpu), base.get("LD_PRELOAD", "")]))
     return env

@@ -37,6 +37,10 @@ DeviceOption = Annotated[
 HsacoOption = Annotated[
     Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
 ]
+CheckOption = Annotated[
+    str | None,
+    typer.Option("--check", help="Also look for errors (virtual GPU): memory, race, hazards, joined by +, or all."),
+]
 PlainHttpOption = Annotated[
     bool,
     typer.Option("--plain-http", help="Talk http to a registry that is not on loopback (loopback always is http)."),

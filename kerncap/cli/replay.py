@@ -19,11 +19,13 @@ def replay(
     withhold_variables: Annotated[
         bool, typer.Option("--withhold-variables", help="Leave module variables as the code object has them.")
     ] = False,
+    check: options.CheckOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a captured dispatch and compare all memory with what the application computed."""
     from kerncap.cli.verdict_text import print_verdict
+    from kerncap.workflows.check import parse_checks
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
@@ -33,13 +35,14 @@ def replay(
         iterations=iterations,
         timeout_s=timeout,
         withhold_variables=withhold_variables,
+        check=parse_checks(check),
     )
     verdict = judge(bundle, chosen)
     if as_json:
         print_json(verdict.to_json())
     else:
         print_verdict(verdict)
-    return 0 if verdict.passed else 1
+    return verdict.exit_code
 
 
 def register(app: typer.Typer) -> None:

@@ -35,6 +35,7 @@ def run(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that each container may take.")] = 900.0,
     memory: options.MemoryOption = None,
     plain_http: options.PlainHttpOption = False,
+    check: options.CheckOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -44,6 +45,7 @@ def run(
     """
     from kerncap.cli.verdict_text import print_verdict
     from kerncap.workflows import run as workflow
+    from kerncap.workflows.check import parse_checks
 
     set_verbosity(verbose)
     if hsaco is not None and recompile:
@@ -62,6 +64,7 @@ def run(
         atol=atol,
         rtol=rtol,
         iterations=iterations,
+        check=parse_checks(check),
         timeout_s=timeout,
         plain_http=plain_http,
         memory_bytes=memory,
@@ -73,7 +76,7 @@ def run(
         print_json(verdict.to_json())
     else:
         print_verdict(verdict)
-    return 0 if verdict.passed else 1
+    return verdict.exit_code
 
 
 def _pass_on(piece: bytes) -> None:

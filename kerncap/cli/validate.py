@@ -20,12 +20,14 @@ def validate(
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
     device: options.DeviceOption = "auto",
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
+    check: options.CheckOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Judge a code object from the captured state, with poisoned outputs and with perturbed inputs."""
     from kerncap.cli.verdict_text import print_verdict
     from kerncap.verdict.plan import Tolerance
+    from kerncap.workflows.check import parse_checks
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
@@ -33,14 +35,19 @@ def validate(
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.tolerance", hint=f"{name} 1e-5")
     chosen = Options(
-        device=device, hsaco=hsaco, iterations=iterations, tolerance=Tolerance(atol, rtol), timeout_s=timeout
+        device=device,
+        hsaco=hsaco,
+        iterations=iterations,
+        tolerance=Tolerance(atol, rtol),
+        timeout_s=timeout,
+        check=parse_checks(check),
     )
     verdict = judge(bundle, chosen)
     if as_json:
         print_json(verdict.to_json())
     else:
         print_verdict(verdict)
-    return 0 if verdict.passed else 1
+    return verdict.exit_code
 
 
 def register(app: typer.Typer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from kerncap.cli.output import format_bytes, say, table
-from kerncap.results import Verdict
+from kerncap.results import CheckResult, Finding, Site, Verdict
 
 _SHOWN_HEX = 32
 
@@ -39,6 +39,40 @@ def print_verdict(verdict: Verdict) -> None:
             for m in verdict.mismatches
         ]
         say(table(lines, header=("address", "offset", "expected", "actual"), indent=4))
+    if verdict.checks is not None:
+        _print_checks(verdict.checks)
+
+
+def _print_checks(checks: CheckResult) -> None:
+    errors = [f for f in checks.findings if not f.benign]
+    found = f"{len(errors)} error{'s' if len(errors) != 1 else ''}" if errors else "clean"
+    benign = len(checks.findings) - len(errors)
+    say(f"check {'+'.join(checks.checks)}: {found}" + (f", {benign} benign" if benign else ""))
+    for finding in sorted(checks.findings, key=lambda f: f.benign):
+        times = f" ({finding.count} times)" if finding.count > 1 else ""
+        say(f"  {finding.kind}: {finding.message}{times}")
+        if finding.address is not None:
+            say(f"    {finding.size_bytes} bytes at {_place(finding)}")
+        say(f"    at {_where(finding.site)}")
+        if finding.other is not None:
+            say(f"    and {_where(finding.other)}")
+    for limit in checks.limits:
+        say(f"  not checked: {limit}")
+
+
+def _place(finding: Finding) -> str:
+    if finding.region is None:
+        return f"{finding.space} {finding.address:#x}"
+    number, offset = finding.region
+    name = f" ({finding.argument})" if finding.argument else ""
+    return f"{finding.address:#x}, region {number} + {offset:#x}{name}"
+
+
+def _where(site: Site) -> str:
+    lane = "" if site.lane is None else f" lane {site.lane}"
+    source = f"{site.source}: " if site.source else ""
+    x, y, z = site.workgroup
+    return f"{source}{site.text} [pc {site.pc:#x}, workgroup {x},{y},{z} wave {site.wave}{lane}]"
 
 
 def _short(text: str) -> str:

@@ -19,9 +19,17 @@ from pathlib import Path
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
-from kerncap.results import ReplayResult, Verdict, parse_replay_result
+from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, Tolerance, make_plan
+from kerncap.workflows.check import (
+    CHECKED_SLOWDOWN,
+    extract_code_object,
+    read_check_report,
+    refuse_check_on_gpu,
+    with_findings,
+    write_check_files,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +50,7 @@ class Options:
     timeout_s: float = 60.0
     withhold_variables: bool = False
     verbose: bool = False
+    check: str | None = None
 
 
 def judge(path: str, options: Options) -> Verdict:
@@ -56,6 +65,8 @@ def judge(path: str, options: Options) -> Verdict:
     device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))
     if remark:
         log.warning("%s", remark)
+    if options.check is not None:
+        refuse_check_on_gpu(options.check, device, native.target_of_isa(bundle.capture.code_object.isa))
     with tempfile.TemporaryDirectory(prefix="kerncap-replay-") as scratch:
         plan = make_plan(
             bundle.capture,
@@ -75,7 +86,35 @@ def judge(path: str, options: Options) -> Verdict:
             path=path,
         )
         subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
-        return classify(plan, result, bundle.capture, subject)
+        try:
+            verdict = classify(plan, result, bundle.capture, subject)
+        except ReplayError as error:
+            if options.check is None:
+                raise
+            checked = _checked(options.check, bundle, hsaco, device, Path(scratch), options, path)
+            raise with_findings(error, checked) from None
+        if options.check is None:
+            return verdict
+        return replace(verdict, checks=_checked(options.check, bundle, hsaco, device, Path(scratch), options, path))
+
+
+def _checked(
+    checks: str, bundle: Bundle, hsaco: Path | None, device: native.Device, scratch: Path, options: Options, path: str
+) -> CheckResult:
+    """One more dispatch from the captured state, in the checked mode."""
+    files = write_check_files(checks, bundle.index, scratch)
+    result = run_replay(
+        bundle,
+        (native.ReplayRun(hsaco=hsaco, expect_post=False),),
+        device,
+        scratch,
+        timeout_s=options.timeout_s * CHECKED_SLOWDOWN,
+        withhold_variables=options.withhold_variables,
+        check=files,
+        path=path,
+    )
+    code = hsaco or extract_code_object(bundle, scratch / "checked.hsaco")
+    return read_check_report(files, result, bundle.capture, bundle.index, code)
 
 
 def run_replay(
@@ -87,6 +126,7 @@ def run_replay(
     timeout_s: float,
     withhold_variables: bool = False,
     trace: Path | None = None,
+    check: native.CheckFiles | None = None,
     path: str | None = None,
 ) -> ReplayResult:
     """One kerncap-replay process. `path` is how the user named the bundle, for the hint.
@@ -100,6 +140,7 @@ def run_replay(
         for digest, where in bundle.blob_locations().items()
     }
     request, answer = scratch / "request.json", scratch / "result.json"
+    answer.unlink(missing_ok=True)
     document = native.replay_request(
         documents.capture,
         documents.index,
@@ -110,7 +151,7 @@ def run_replay(
         withhold_variables=withhold_variables,
     )
     request.write_text(json.dumps(document), encoding="utf-8")
-    env = native.device_environment(device, native_files, os.environ, trace)
+    env = native.device_environment(device, native_files, os.environ, trace, check)
     whole = sum(timeout_s * (run.iterations + run.warmup) for run in runs) + _GRACE_S
     done = proc.run(
         [native_files.replay, request, answer], timeout_s=whole, env=env, on_stderr=_forward, keep_bytes=1 << 16

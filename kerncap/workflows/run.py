@@ -42,6 +42,7 @@ class RunOptions:
     rtol: float = 0.0
     iterations: int = 2
     timeout_s: float = 900.0
+    check: str | None = None
     plain_http: bool = False
     memory_bytes: int | None = None
     say: Say = lambda line: None
@@ -74,6 +75,7 @@ def run(source: str, options: RunOptions) -> Verdict:
             arguments=(
                 *("--iterations", str(options.iterations), "--atol", repr(options.atol), "--rtol", repr(options.rtol)),
                 *("--timeout", f"{min(options.timeout_s, _DISPATCH_TIMEOUT_S):g}"),
+                *(("--check", options.check) if options.check else ()),
             ),
             device=options.device,
             hsaco=hsaco,

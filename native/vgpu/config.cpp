@@ -34,9 +34,16 @@ void apply_option(Config& config, std::string_view word) {
     config.threads = parse_number(word, value, 1, kMaxThreads);
   } else if (key == "trace" && !value.empty()) {
     config.trace_file = value;
+  } else if (key == "check" && isa::check::parse_checks(value)) {
+    config.checks = *isa::check::parse_checks(value);
+  } else if (key == "check-report" && !value.empty()) {
+    config.check_report = value;
+  } else if (key == "check-regions" && !value.empty()) {
+    config.check_regions = value;
   } else {
     throw std::invalid_argument("KERNCAP_VGPU: unknown option '" + std::string(word) +
-                                "' (known: bar=private|large, gpus=N, threads=N, trace=FILE, log=0..4)");
+                                "' (known: bar=private|large, gpus=N, threads=N, trace=FILE, check=memory|race|hazards|all, "
+                                "check-report=FILE, check-regions=FILE, log=0..4)");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "vgpu/isa/check/check.hpp"
 #include "vgpu/isa/target.hpp"
 
 namespace kerncap::vgpu {
@@ -14,6 +15,8 @@ struct Config {
   unsigned gpus = 1;
   bool large_bar = false;
   std::string trace_file;
+  isa::check::Checks checks;       // none: the fast run loop
+  std::string check_report, check_regions;
   int log_level = 0;
   unsigned threads = 1;  // host threads that one dispatch may use
 };

@@ -3,6 +3,8 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -105,6 +107,26 @@ void fill_hidden(std::byte* at, const Launch& launch) {
 
 }  // namespace
 
+namespace {
+
+Outcome run_clean(const Launch& launch, const Dispatch& dispatch, const HostMemory& memory, const check::Checks& checks) {
+  const std::atomic<bool> cancel{false};
+  check::Report report;
+  Outcome outcome = check::execute_checked(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : cancel, checks, launch.regions, report);
+  for (const check::Finding& f : report.findings) {
+    if (f.benign || outcome.kind != Outcome::Kind::completed) continue;
+    outcome.kind = Outcome::Kind::bad_dispatch;
+    outcome.text = std::string(f.check) + " " + f.kind + ": " + f.site.text + ": " + f.message;
+    char where[96];
+    std::snprintf(where, sizeof where, " at %llx of %llx", static_cast<unsigned long long>(f.site.pc), static_cast<unsigned long long>(dispatch.packet.kernel_object));
+    outcome.text += where;
+    if (f.other) outcome.text += "; other: " + f.other->text;
+  }
+  return outcome;
+}
+
+}  // namespace
+
 Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, const Arguments& arguments,
             HostMemory& memory) {
   code.map(memory);
@@ -135,6 +157,12 @@ Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, c
   dispatch.shared_aperture_hi = 0x10000;
   dispatch.private_aperture_hi = 0x20000;
   const std::atomic<bool> never{false};
+  if (launch.report)
+    return check::execute_checked(launch.target, dispatch, memory, launch.trace, never, launch.report->checks, launch.regions,
+                                  *launch.report);
+  // Every kernel of the tests in the checked mode: what compilers and these sources make must be clean.
+  if (const char* checks = std::getenv("KERNCAP_TEST_CHECK"))
+    return run_clean(launch, dispatch, memory, *check::parse_checks(checks));
   return execute(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : never, launch.threads);
 }
 

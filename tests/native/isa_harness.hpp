@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpu/isa/check/check.hpp"
 #include "vgpu/isa/executor.hpp"
 
 namespace kerncap::vgpu::isa::test {
@@ -70,6 +71,8 @@ struct Launch {
   Trace* trace = nullptr;
   unsigned threads = 1;
   const std::atomic<bool>* cancel = nullptr;
+  check::Report* report = nullptr;         // set: the checked mode, with the checks that it names
+  std::vector<check::Region> regions;
 };
 
 Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, const Arguments& arguments,

@@ -57,6 +57,16 @@ TEST(Config, CoresOfAQuota) {
   EXPECT_EQ(quota_cores("200000"), 0u);
 }
 
+TEST(Config, Checks) {
+  EXPECT_FALSE(parse_config("gfx942").checks.any());
+  const Config config = parse_config("gfx90a,check=race+memory,check-report=/tmp/r,check-regions=/tmp/s");
+  EXPECT_TRUE(config.checks.race && config.checks.memory);
+  EXPECT_FALSE(config.checks.hazards);
+  EXPECT_EQ(config.check_report, "/tmp/r");
+  EXPECT_EQ(config.check_regions, "/tmp/s");
+  EXPECT_THAT(refused("gfx942,check=warp"), HasSubstr("check=warp"));
+}
+
 TEST(Config, EveryOption) {
   const Config config = parse_config("gfx1100,bar=large,gpus=4,threads=3,trace=/tmp/a b.jsonl,log=3");
   EXPECT_EQ(config.target, isa::Target::gfx1100);

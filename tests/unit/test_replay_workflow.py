@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kerncap import native
+from kerncap.bundle import open_bundle
 from kerncap.errors import HostError, ReplayError, UsageError
 from kerncap.workflows.replay import Options, judge
 
@@ -137,3 +138,16 @@ def test_what_is_no_code_object_is_refused_before_anything_runs(
     with pytest.raises(UsageError):
         judge(str(reproducer), Options(hsaco=tmp_path / "missing"))
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_check_on_a_real_gpu_is_refused_by_name(
+    reproducer: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(stand_in, "exit 1")
+    target = native.target_of_isa(open_bundle(str(reproducer)).capture.code_object.isa)
+    monkeypatch.setattr(native, "real_gpus", lambda: [native.Gpu(0, target, 1)])
+    with pytest.raises(UsageError) as error:
+        judge(str(reproducer), Options(check="race"))
+    assert error.value.code == "usage.check-needs-vgpu"
+    assert error.value.hint == f"--device vgpu:{target}"
+    assert "--check race" in error.value.message

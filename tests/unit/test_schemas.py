@@ -10,7 +10,16 @@ import pytest
 from kerncap.bundle.documents import validate
 from kerncap.errors import BundleError, TransportError
 from kerncap.native import ReplayRun, replay_request
-from kerncap.results import Judgement, Mismatch, Verdict, parse_replay_result
+from kerncap.results import (
+    CheckResult,
+    Finding,
+    Judgement,
+    Mismatch,
+    Site,
+    Verdict,
+    parse_replay_result,
+    parse_verdict,
+)
 
 _HERE = Path("/somewhere")
 _DIGEST = "sha256:" + "a" * 64
@@ -53,6 +62,11 @@ def _result(**changes: Any) -> dict[str, Any]:
     return document | changes
 
 
+_SITE = Site(4096, "ds_read_b32 v0, v1", (1, 2, 3), 4, 5, "a.hip:6")
+_FINDING = Finding("race", "race-in-workgroup", False, 7, "m", _SITE, _SITE, "lds", 8, 4, None, None)
+_CHECKS = CheckResult(("race",), (_FINDING,), ("l",), 9)
+
+
 def _verdict(**changes: Any) -> dict[str, Any]:
     verdict = Verdict(
         verdict="differs",
@@ -72,6 +86,7 @@ def _verdict(**changes: Any) -> dict[str, Any]:
         noise_bytes=0,
         timing_ns=(5,),
         duration_s=0.1,
+        checks=_CHECKS,
     )
     return verdict.to_json() | changes
 
@@ -82,6 +97,10 @@ def test_what_the_code_writes_is_valid() -> None:
     validate(_verdict(), "verdict", what="verdict")
     validate(TransportError("m", code="transport.tls", hint="h").to_json(), "error", what="error")
     assert parse_replay_result(_result()).runs[0].fault_va == 4096
+    assert parse_verdict(_verdict()).checks == _CHECKS
+    assert parse_verdict(_verdict(passed=True)).exit_code == 1
+    assert parse_verdict(_verdict(passed=True, checks=None)).exit_code == 0
+    assert parse_verdict(_verdict(checks=None)).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -95,6 +114,7 @@ def test_what_the_code_writes_is_valid() -> None:
         ("verdict", _verdict(verdict="perfect")),
         ("verdict", _verdict(verdict="within-tolerance", bytes_compared=0)),
         ("verdict", _verdict(judged=[])),
+        ("verdict", _verdict(checks={"checks": ["warp"]})),
         ("verdict", _verdict(mismatches=[_MISMATCH] * 17)),
         ("error", {"schema": "kerncap.error/1", "code": "x"}),
     ],

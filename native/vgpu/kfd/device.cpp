@@ -69,8 +69,10 @@ Device* Device::open(const Config& config) noexcept {
 
 Device::Device(const Config& config) : config_(config), trace_(config.trace_file) {
   const Model& model = model_of(config.target);
+  if (config.checks.any()) checks_ = std::make_unique<CheckFile>(config.checks, config.check_report, config.check_regions);
   for (unsigned i = 0; i < config.gpus; ++i) {
     auto gpu = std::make_unique<Gpu>(i, model, events_, trace_, config.threads);
+    gpu->context.checks = checks_.get();
     gpu->vram.capacity = model.vram_bytes;
     gpu->doorbells = backing_.allocate(kDoorbellBytes, nullptr);
     if (!gpu->doorbells) throw std::system_error(ENOMEM, std::generic_category(), "doorbell page");

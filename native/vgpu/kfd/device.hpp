@@ -99,6 +99,7 @@ class Device {
   Backing backing_;
   Events events_;
   TraceFile trace_;
+  std::unique_ptr<CheckFile> checks_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::map<std::uint64_t, Buffer> buffers_;
   std::uint64_t next_handle_ = 1;

@@ -212,8 +212,10 @@ Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slo
   EventInterrupt interrupt(gpu_.events);
   dispatch.interrupt = &interrupt;
   AccessRanges accesses;
-  const isa::Outcome outcome = isa::execute(gpu_.model.target, dispatch, gpu_.pages,
-                                            gpu_.trace.enabled() ? &accesses : nullptr, cancelled(), gpu_.threads);
+  AccessRanges* const trace = gpu_.trace.enabled() ? &accesses : nullptr;
+  const isa::Outcome outcome =
+      gpu_.checks ? gpu_.checks->run(gpu_.model.target, dispatch, gpu_.pages, trace, cancelled())
+                  : isa::execute(gpu_.model.target, dispatch, gpu_.pages, trace, cancelled(), gpu_.threads);
   using Kind = isa::Outcome::Kind;
   if (gpu_.trace.enabled() && outcome.kind != Kind::cancelled)
     gpu_.trace.append(packet.kernel_object, accesses, outcome.kind == Kind::completed ? std::string() : outcome.text);

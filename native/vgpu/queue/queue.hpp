@@ -12,6 +12,7 @@
 #include "vgpu/kfd/model.hpp"
 #include "vgpu/memory/page_table.hpp"
 #include "vgpu/queue/events.hpp"
+#include "vgpu/trace/check_file.hpp"
 #include "vgpu/trace/trace_file.hpp"
 
 namespace kerncap::vgpu {
@@ -24,6 +25,7 @@ struct GpuContext {
   Events& events;
   TraceFile& trace;
   unsigned threads = 1;  // host threads that one dispatch may use
+  CheckFile* checks = nullptr;  // set: dispatches run in the checked mode
 };
 
 struct RingLayout {

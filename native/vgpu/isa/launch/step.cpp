@@ -5,9 +5,20 @@ namespace {
 
 bool is_valu(Format f) { return f >= Format::vop1 && f <= Format::vinterp; }
 
-// VGPR indexing of gfx9: m0[7:0] is added to the VGPR numbers that m0[15:12] selects (src0, src1, src2, dst).
 void issue_indexed(Wave& w, const Inst& inst) {
-  Inst shifted = inst;
+  Inst shifted;
+  if (!shift_indexed(w, inst, shifted)) return w.stop(Outcome::Kind::illegal, "indexed VGPR out of range");
+  shifted.handler(w, shifted);
+}
+
+void refuse(Wave& w, const Decoded& error) {
+  w.stop(error.status == Decoded::Status::unknown ? Outcome::Kind::unimplemented : Outcome::Kind::illegal, error.reason);
+}
+
+}  // namespace
+
+bool shift_indexed(const Wave& w, const Inst& inst, Inst& shifted) {
+  shifted = inst;
   const unsigned index = w.s[kM0] & 0xff, select = w.s[kM0] >> 12;
   bool inside = true;
   const auto shift = [&](Operand& o) {
@@ -18,15 +29,8 @@ void issue_indexed(Wave& w, const Inst& inst) {
   for (unsigned i = 0; i < 3; ++i)
     if (select >> i & 1) shift(shifted.src[i]);
   if (select >> 3 & 1) shift(shifted.dst);
-  if (!inside) return w.stop(Outcome::Kind::illegal, "indexed VGPR out of range");
-  shifted.handler(w, shifted);
+  return inside;
 }
-
-void refuse(Wave& w, const Decoded& error) {
-  w.stop(error.status == Decoded::Status::unknown ? Outcome::Kind::unimplemented : Outcome::Kind::illegal, error.reason);
-}
-
-}  // namespace
 
 std::uint64_t run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
   std::uint64_t issued = 0;

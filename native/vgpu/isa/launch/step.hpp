@@ -11,4 +11,8 @@ namespace kerncap::vgpu::isa {
 // Runs until the wave ends, stops, waits at a barrier or has issued `limit` instructions. Returns how many it issued.
 std::uint64_t run_wave(Wave& wave, CodeCache& code, std::uint64_t limit);
 
+// VGPR indexing of gfx9: the instruction with m0[7:0] added to the VGPR numbers that m0[15:12] selects (src0, src1, src2, dst).
+// False: a register is out of range.
+bool shift_indexed(const Wave& wave, const Inst& inst, Inst& shifted);
+
 }  // namespace kerncap::vgpu::isa

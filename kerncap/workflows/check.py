@@ -1,0 +1,210 @@
+"""The checked mode of the virtual GPU: which checks, on which device, and what its report says in the bundle's words.
+
+In: the text of `--check`; a check report (docs/interfaces.md), the capture, the code object.
+Out: CheckResult, with source lines, regions and argument names. Called by the replay workflow and by the commands
+that have `--check`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kerncap import native, proc
+from kerncap.bundle import Bundle
+from kerncap.bundle.capture import Capture
+from kerncap.bundle.index import Index
+from kerncap.errors import ReplayError, UsageError
+from kerncap.results import CheckResult, Finding, ReplayResult, Site, parse_finding
+
+CHECKED_SLOWDOWN = 20.0
+"""How much longer than `--timeout` a dispatch may take while it is checked."""
+
+_SYMBOLIZERS = ("llvm-symbolizer", "llvm-symbolizer-21", "llvm-symbolizer-17", "llvm-symbolizer-19")
+_SYMBOLIZER_S = 60.0
+_NAMED_FINDINGS = 3
+_SHT_SYMTAB, _SHT_DYNSYM = 2, 11
+
+
+def parse_checks(text: str | None) -> str | None:
+    """Raises: UsageError `usage.check`."""
+    if text is None:
+        return None
+    for word in text.split("+"):
+        if word not in native.CHECKS:
+            raise UsageError(
+                f"there is no check {word!r}, only {', '.join(native.CHECKS)}", code="usage.check", hint="--check all"
+            )
+    return text
+
+
+def refuse_check_on_gpu(checks: str, device: native.Device, target: str) -> None:
+    """Raises: UsageError `usage.check-needs-vgpu`."""
+    if device.kind != "vgpu":
+        raise UsageError(
+            f"--check {checks} needs the virtual GPU: {device} does not tell which lane touches which byte",
+            code="usage.check-needs-vgpu",
+            hint=f"--device vgpu:{target}",
+        )
+
+
+def write_check_files(checks: str, index: Index, scratch: Path) -> native.CheckFiles:
+    """The exact size of each region, which the device does not know: it maps whole pages.
+
+    Variables are left out: they lie in the loaded code object.
+    """
+    files = native.CheckFiles(checks, scratch / "check.jsonl", scratch / "regions.txt")
+    lines = [f"{region.va} {region.size}\n" for region in index.regions if region.kind != "variable"]
+    files.regions.write_text("".join(lines), encoding="ascii")
+    return files
+
+
+def extract_code_object(bundle: Bundle, to: Path) -> Path:
+    """The captured code object as a file of its own."""
+    where = bundle.blob_locations()[bundle.capture.code_object.digest]
+    with open(where.path, "rb") as blob:
+        blob.seek(where.offset)
+        to.write_bytes(blob.read(where.size))
+    return to
+
+
+def read_check_report(
+    files: native.CheckFiles, result: ReplayResult, capture: Capture, index: Index, code: Path
+) -> CheckResult:
+    """Raises: ReplayError `replay.not-checked` when the dispatch left no report."""
+    line = _line_of(files.report, result)
+    findings = [parse_finding(finding) for finding in line["findings"]]
+    limits = [str(limit) for limit in line["limits"]]
+    if "stopped" in line:
+        limits.append(f"the dispatch stopped, what came after was not checked: {line['stopped']}")
+    elif result.error is not None:
+        limits.append(f"the dispatch stopped, what came after was not checked: {result.error.message}")
+    base = _symbol(code, capture.kernel.symbol)
+    sources = _sources(code, findings, int(line["kernel_object"]), base) if base is not None else {}
+    return CheckResult(
+        checks=tuple(map(str, line["checks"])),
+        findings=tuple(_in_words_of_the_bundle(finding, sources, capture, index) for finding in findings),
+        limits=tuple(limits),
+        instructions=int(line["instructions"]),
+    )
+
+
+def with_findings(error: ReplayError, checked: CheckResult) -> ReplayError:
+    """There is no verdict to hold the findings, a fault for instance: the error names the first ones."""
+    errors = [finding for finding in checked.findings if not finding.benign]
+    if not errors:
+        return error
+    lines = [f"check {f.check}: {f.kind}: {f.message}: {_named(f.site)}" for f in errors[:_NAMED_FINDINGS]]
+    left = len(errors) - len(lines)
+    if left:
+        lines.append(f"and {left} findings more")
+    return ReplayError("; ".join([error.message, *lines]), code=error.code, hint=error.hint)
+
+
+def _named(site: Site) -> str:
+    where = f"{site.source}: " if site.source else ""
+    lane = "" if site.lane is None else f" lane {site.lane}"
+    return f"{where}{site.text} (workgroup {','.join(map(str, site.workgroup))} wave {site.wave}{lane})"
+
+
+def _line_of(report: Path, result: ReplayResult) -> Mapping[str, Any]:
+    """The runtime's own kernels are in the report, too: they copy code objects."""
+    lines: list[Mapping[str, Any]] = []
+    if report.is_file():
+        lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    wanted = {run.kernel_object_va for run in result.runs}
+    for line in reversed(lines):
+        if line["kernel_object"] in wanted or (not wanted and line.get("stopped")):
+            return dict(line)
+    if result.error is not None:
+        raise result.error
+    raise ReplayError(
+        "the virtual GPU wrote no check report for the dispatch",
+        code="replay.not-checked",
+        hint="are kerncap and its native files of one version? kerncap doctor",
+    )
+
+
+def _in_words_of_the_bundle(finding: Finding, sources: Mapping[int, str], capture: Capture, index: Index) -> Finding:
+    def with_source(site: Site) -> Site:
+        return replace(site, source=sources.get(site.pc))
+
+    region = _region(finding.address, index) if finding.space == "global" else None
+    return replace(
+        finding,
+        site=with_source(finding.site),
+        other=with_source(finding.other) if finding.other else None,
+        region=region,
+        argument=_argument(region, capture) if region else None,
+    )
+
+
+def _region(address: int | None, index: Index) -> tuple[int, int] | None:
+    """The region of an address, or the one that ends last before it: an offset past its size is out of bounds."""
+    best: tuple[int, int] | None = None
+    for number, region in enumerate(index.regions):
+        if address is not None and region.kind != "variable" and region.va <= address:
+            best = (number, address - region.va)
+    return best
+
+
+def _argument(region: tuple[int, int], capture: Capture) -> str | None:
+    """The argument that points into the region, the nearest at or before the address."""
+    near = [
+        argument
+        for argument in capture.kernarg.args
+        if argument.region == region[0] and not argument.hidden and (argument.region_offset or 0) <= region[1]
+    ]
+    if not near:
+        return None
+    best = max(near, key=lambda argument: argument.region_offset or 0)
+    return best.name or f"argument at {best.offset}"
+
+
+def _symbol(code: Path, name: str) -> int | None:
+    """Value of a symbol of an ELF file, None when it is not there."""
+    data = code.read_bytes()
+    try:
+        (sections_at,) = struct.unpack_from("<Q", data, 0x28)
+        entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
+        for i in range(count):
+            at = sections_at + i * entry_bytes
+            _, kind, _, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at)
+            if kind not in (_SHT_SYMTAB, _SHT_DYNSYM):
+                continue
+            (strings_at,) = struct.unpack_from("<Q", data, sections_at + link * entry_bytes + 0x18)
+            for symbol in range(offset, offset + size, 24):
+                name_at, _, _, _, value = struct.unpack_from("<IBBHQ", data, symbol)
+                start = strings_at + name_at
+                if data[start : data.index(b"\0", start)] == name.encode():
+                    return int(value)
+    except (struct.error, ValueError):
+        return None
+    return None
+
+
+def _sources(code: Path, findings: Iterable[Finding], kernel_object: int, base: int) -> dict[int, str]:
+    """file:line of each pc. Empty without line tables or without llvm-symbolizer."""
+    tool = next((path for name in _SYMBOLIZERS if (path := shutil.which(name))), None)
+    sites = [site for finding in findings for site in (finding.site, finding.other) if site is not None]
+    pcs = sorted({site.pc for site in sites})
+    if tool is None or not pcs:
+        return {}
+    addresses = [f"{pc - kernel_object + base:#x}" for pc in pcs]
+    done = proc.run([tool, f"--obj={code}", "--output-style=JSON", *addresses], timeout_s=_SYMBOLIZER_S)
+    found: dict[int, str] = {}
+    try:
+        answers = json.loads(done.text)
+    except ValueError:
+        return {}
+    for pc, answer in zip(pcs, answers, strict=False):
+        named = [frame for frame in answer.get("Symbol", []) if frame.get("FileName") and frame.get("Line")]
+        if named:
+            # The innermost of inlined frames is where the instruction comes from.
+            found[pc] = f"{named[0]['FileName']}:{named[0]['Line']}"
+    return found

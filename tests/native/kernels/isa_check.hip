@@ -1,0 +1,198 @@
+// Faults that the checked mode must find, each beside its clean twin (`_ok`). Compiled for every target.
+#include <hip/hip_runtime.h>
+
+#if defined(__gfx1100__)
+#define LOAD "global_load_b32 "
+#define LDS_LOAD "ds_load_b32 "
+#define SCALAR_LOAD "s_load_b32 "
+#else
+#define LOAD "global_load_dword "
+#define LDS_LOAD "ds_read_b32 "
+#define SCALAR_LOAD "s_load_dword "
+#endif
+
+// --- waits. Inline assembly is left alone by the compiler. ---
+#define WAIT_KERNEL(NAME, FIRST, SECOND)                                                              \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int a, b;                                                                                         \
+    asm volatile(LOAD "%0, %2, off\n" FIRST "v_mov_b32 %1, %0\n" SECOND : "=&v"(a), "=&v"(b) : "v"(in)); \
+    out[threadIdx.x] = b;                                                                             \
+  }
+WAIT_KERNEL(vector_load, "", "s_waitcnt vmcnt(0)\n")
+WAIT_KERNEL(vector_load_ok, "s_waitcnt vmcnt(0)\n", "")
+
+// One load may still be under way, the first is complete: in order.
+#define TWO_LOADS(NAME, USED)                                                                          \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int a, b, c;                                                                                      \
+    asm volatile(LOAD "%0, %3, off\n" LOAD "%1, %3, off\ns_waitcnt vmcnt(1)\nv_mov_b32 %2, " USED     \
+                 "\ns_waitcnt vmcnt(0)" : "=&v"(a), "=&v"(b), "=&v"(c) : "v"(in));                    \
+    out[threadIdx.x] = c;                                                                             \
+  }
+TWO_LOADS(second_load, "%1")
+TWO_LOADS(second_load_ok, "%0")
+
+#define OVERWRITE(NAME, WAIT)                                                                          \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int a;                                                                                            \
+    asm volatile(LOAD "%0, %1, off\n" WAIT "v_mov_b32 %0, 7\ns_waitcnt vmcnt(0)" : "=&v"(a) : "v"(in)); \
+    out[threadIdx.x] = a;                                                                             \
+  }
+OVERWRITE(overwritten, "")
+OVERWRITE(overwritten_ok, "s_waitcnt vmcnt(0)\n")
+
+#define LDS_WAIT(NAME, FIRST, SECOND)                                                                  \
+  extern "C" __global__ void NAME(int* out) {                                                         \
+    __shared__ int s[64];                                                                             \
+    s[threadIdx.x] = threadIdx.x;                                                                     \
+    __syncthreads();                                                                                  \
+    int a, b;                                                                                         \
+    asm volatile(LDS_LOAD "%0, %2\n" FIRST "v_mov_b32 %1, %0\n" SECOND                                \
+                 : "=&v"(a), "=&v"(b) : "v"((unsigned)(size_t)(__attribute__((address_space(3))) int*)&s[threadIdx.x])); \
+    out[threadIdx.x] = b;                                                                             \
+  }
+LDS_WAIT(lds_load, "", "s_waitcnt lgkmcnt(0)")
+LDS_WAIT(lds_load_ok, "s_waitcnt lgkmcnt(0)\n", "")
+
+// Scalar loads come back in any order: only lgkmcnt(0) helps.
+#define SCALAR_WAIT(NAME, COUNT)                                                                       \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int a, b, c;                                                                                      \
+    asm volatile(SCALAR_LOAD "%0, %3, 0\n" SCALAR_LOAD "%1, %3, 4\ns_waitcnt lgkmcnt(" COUNT ")\ns_mov_b32 %2, %0\n" \
+                 "s_waitcnt lgkmcnt(0)" : "=&s"(a), "=&s"(b), "=&s"(c) : "s"(in));                    \
+    out[threadIdx.x] = c;                                                                             \
+  }
+SCALAR_WAIT(scalar_load, "1")
+SCALAR_WAIT(scalar_load_ok, "0")
+
+// gfx1100 keeps the halves of a register apart.
+#if defined(__gfx1100__)
+#define HALVES(NAME, USE)                                                                              \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int a = 0, b;                                                                                     \
+    asm volatile("global_load_d16_hi_u8 %0, %2, off\n" USE "\ns_waitcnt vmcnt(0)" : "+&v"(a), "=&v"(b) : "v"(in)); \
+    out[threadIdx.x] = b;                                                                             \
+  }
+HALVES(half_load, "v_lshrrev_b32 %1, 16, %0")
+HALVES(half_load_ok, "v_lshlrev_b16 %1, 8, %0")
+#endif
+
+// --- wait states of gfx90a and gfx942 ---
+#if !defined(__gfx1100__)
+#define DPP(NAME, NOP)                                                                                 \
+  extern "C" __global__ void NAME(int* out) {                                                         \
+    int a, b = 0;                                                                                     \
+    asm volatile("s_nop 7\nv_mov_b32 %0, 5\n" NOP "v_mov_b32_dpp %1, %0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\ns_nop 4" \
+                 : "=&v"(a), "+&v"(b));                                                               \
+    out[threadIdx.x] = b;                                                                             \
+  }
+DPP(dpp_read, "s_nop 0\n")
+DPP(dpp_read_ok, "s_nop 1\n")
+
+#define SGPR_VMEM(NAME, NOP)                                                                           \
+  extern "C" __global__ void NAME(const int* in, int* out) {                                          \
+    int b;                                                                                            \
+    unsigned long long base;                                                                          \
+    asm volatile("v_readfirstlane_b32 s20, %1\nv_readfirstlane_b32 s21, %2\n" NOP                     \
+                 "global_load_dword %0, %3, s[20:21]\ns_waitcnt vmcnt(0)"                             \
+                 : "=&v"(b) : "v"((unsigned)(size_t)in), "v"((unsigned)((size_t)in >> 32)), "v"(threadIdx.x * 4) : "s20", "s21"); \
+    out[threadIdx.x] = b;                                                                             \
+  }
+SGPR_VMEM(scalar_to_memory, "s_nop 3\n")
+SGPR_VMEM(scalar_to_memory_ok, "s_nop 4\n")
+
+typedef float float4_ __attribute__((ext_vector_type(4)));
+typedef _Float16 half4_ __attribute__((ext_vector_type(4)));
+#if defined(__gfx942__)
+#define MFMA "v_mfma_f32_4x4x4_16b_f16 "
+#else
+#define MFMA "v_mfma_f32_4x4x4f16 "
+#endif
+#define MATRIX_READ(NAME, NOP)                                                                         \
+  extern "C" __global__ void NAME(float* out, int* as_int) {                                          \
+    float4_ c;                                                                                        \
+    half4_ a = {1, 2, 3, 4};                                                                          \
+    asm volatile("v_mov_b32 v40, 0\nv_mov_b32 v41, 0\nv_mov_b32 v42, 0\nv_mov_b32 v43, 0\ns_nop 7\n"  \
+                 MFMA "v[40:43], %1, %1, v[40:43]\n" NOP "global_store_dword %2, v40, off\ns_waitcnt vmcnt(0)\ns_nop 7" \
+                 : "=v"(c) : "v"(a), "v"(out + threadIdx.x) : "v40", "v41", "v42", "v43");            \
+  }
+MATRIX_READ(matrix_result, "s_nop 3\n")
+MATRIX_READ(matrix_result_ok, "s_nop 4\n")
+#endif
+
+// --- races ---
+extern "C" __global__ void lds_race(int* out) {
+  __shared__ int s[256];
+  s[threadIdx.x] = threadIdx.x;
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}
+extern "C" __global__ void lds_race_ok(int* out) {
+  __shared__ int s[256];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = s[255 - threadIdx.x];
+}
+// Other bytes of the same word are other data.
+extern "C" __global__ void neighbours_ok(unsigned char* out) { out[threadIdx.x * 4 % 256 + threadIdx.x / 64] = threadIdx.x; }
+
+extern "C" __global__ void global_race(int* sum) {
+  if (threadIdx.x == 0) sum[0] += blockIdx.x + 1;
+}
+extern "C" __global__ void global_race_ok(int* sum) {
+  if (threadIdx.x == 0) atomicAdd(sum, (int)blockIdx.x + 1);
+}
+extern "C" __global__ void same_value(int* flag) { flag[0] = 1; }
+extern "C" __global__ void lanes_race(int* out) { out[threadIdx.x / 2] = threadIdx.x; }
+
+template <bool barrier>
+__device__ void last_block(int* partial, unsigned* done, int* out) {
+  __shared__ bool last;
+  partial[blockIdx.x * 256 + threadIdx.x] = blockIdx.x + threadIdx.x;
+  __threadfence();
+  if (barrier) __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (last) {
+    int sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b * 256 + threadIdx.x];
+    out[threadIdx.x] = sum;
+  }
+}
+extern "C" __global__ void last_block_race(int* partial, unsigned* done, int* out) { last_block<false>(partial, done, out); }
+extern "C" __global__ void last_block_ok(int* partial, unsigned* done, int* out) { last_block<true>(partial, done, out); }
+
+// Decoupled look-back: each workgroup waits for the flag of the one before and adds to its value.
+template <int release, int acquire>
+__device__ void look_back(int* value, int* flag) {
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (__hip_atomic_load(&flag[blockIdx.x - 1], acquire, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+    before = value[blockIdx.x - 1];
+  }
+  value[blockIdx.x] = before + 1;
+  __hip_atomic_store(&flag[blockIdx.x], 1, release, __HIP_MEMORY_SCOPE_AGENT);
+}
+extern "C" __global__ void look_back_race(int* value, int* flag) { look_back<__ATOMIC_RELAXED, __ATOMIC_RELAXED>(value, flag); }
+extern "C" __global__ void look_back_ok(int* value, int* flag) { look_back<__ATOMIC_RELEASE, __ATOMIC_ACQUIRE>(value, flag); }
+
+// --- memory ---
+extern "C" __global__ void lds_outside(int* out, int index) {
+  extern __shared__ int dynamic[];
+  dynamic[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = dynamic[threadIdx.x + index];
+}
+extern "C" __global__ void lds_unwritten(int* out, int n) {
+  __shared__ int s[256];
+  if ((int)threadIdx.x < n) s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+extern "C" __global__ void copy(const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
