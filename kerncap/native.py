@@ -232,6 +232,7 @@ def device_environment(
     base: Mapping[str, str],
     trace: Path | None = None,
     check: CheckFiles | None = None,
+    stops: Path | None = None,
 ) -> dict[str, str]:
     """`base` with what puts one process on `device`; nothing of it may reach any other process."""
     env = dict(base)
@@ -242,9 +243,35 @@ def device_environment(
             words.append(f"trace={trace}")
         if check is not None:
             words += [f"check={check.checks}", f"check-report={check.report}", f"check-regions={check.regions}"]
+        if stops is not None:
+            words.append(f"stops={stops}")
         env[VGPU_VARIABLE] = ",".join(words)
         env["LD_PRELOAD"] = ":".join(filter(None, [str(native.virtual_gpu), base.get("LD_PRELOAD", "")]))
     return env
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the virtual GPU stopped a queue: a dotted code and its text."""
+
+    code: str
+    text: str
+
+
+_STOP_LINE = re.compile(r"^kerncap-vgpu: (vgpu\.[a-z-]+): (.*)$", re.MULTILINE)
+
+
+def stops_in(text: str) -> list[Stop]:
+    """The virtual GPU's stop lines in what a process said."""
+    return [Stop(code, why) for code, why in _STOP_LINE.findall(text)]
+
+
+def read_stops(path: Path) -> list[Stop]:
+    """What the virtual GPU wrote to its `stops` file; nothing stopped when there is none."""
+    try:
+        return stops_in(path.read_text("utf-8", errors="replace"))
+    except FileNotFoundError:
+        return []
 
 
 def capture_control(

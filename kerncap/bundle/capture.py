@@ -105,6 +105,8 @@ class Unreadable:
     va: int
     size: int
     reason: str
+    touched: bool | None = None
+    """Whether the dispatch used it, where the virtual GPU's trace says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,9 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         inconsistency=tuple(consistency["reasons"]),
         status=outcome["status"],
         fault_va=outcome.get("fault_va"),
-        unreadable=tuple(Unreadable(u["va"], u["size"], u["reason"]) for u in document.get("unreadable", ())),
+        unreadable=tuple(
+            Unreadable(u["va"], u["size"], u["reason"], u.get("touched")) for u in document.get("unreadable", ())
+        ),
         command=None if document.get("command") is None else tuple(document["command"]),
         environment=document.get("environment"),
         write_set=_write_set(document.get("write_set"), what),

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import signal
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ from kerncap.names import near_names
 log = logging.getLogger(__name__)
 
 _LISTED = 12
+_ALONE = "does it run to its end without kerncap? "
 
 
 @dataclass(frozen=True)
@@ -84,25 +87,43 @@ def run_application(
     base = dict(os.environ if environment is None else environment)
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
     base["KERNCAP_CAPTURE_CONTROL"] = str(control)
-    env = native.device_environment(order.device, native_files, base)
-    if order.device.kind == "gpu" and order.device.index > 0:
-        env["ROCR_VISIBLE_DEVICES"] = str(order.device.index)
-    done = proc.run(
-        order.command,
-        timeout_s=order.timeout_s,
-        env=env,
-        inherit_stdin=True,
-        capture=on_stdout is not None or on_stderr is not None,
-        on_stdout=on_stdout,
-        on_stderr=on_stderr,
-        keep_bytes=1 << 16,
-    )
+    with tempfile.TemporaryDirectory(prefix="kerncap-extract-") as scratch:
+        stops = Path(scratch, "stops")
+        env = native.device_environment(order.device, native_files, base, stops=stops)
+        if order.device.kind == "gpu" and order.device.index > 0:
+            env["ROCR_VISIBLE_DEVICES"] = str(order.device.index)
+        done = proc.run(
+            order.command,
+            timeout_s=order.timeout_s,
+            env=env,
+            inherit_stdin=True,
+            capture=on_stdout is not None or on_stderr is not None,
+            on_stdout=on_stdout,
+            on_stderr=on_stderr,
+            keep_bytes=1 << 16,
+        )
+        stopped = native.read_stops(stops)
     directory = work_dir / "capture"
     if (directory / "capture.json").is_file():
         if done.timed_out:
             log.warning("the application was ended after %g s; its capture is whole", order.timeout_s)
         return Captured(directory, done.returncode, done.duration_s)
-    raise _why_not(order, work_dir, done)
+    raise _with_stop(_why_not(order, work_dir, done), stopped)
+
+
+def _with_stop(error: KerncapError, stopped: Sequence[native.Stop]) -> KerncapError:
+    """The same failure with the virtual GPU's own reason, which the application may have hidden.
+
+    A name that matches nothing is the caller's mistake whatever else happened.
+    """
+    if not stopped or error.code in ("capture.no-match", "capture.no-such-dispatch"):
+        return error
+    first = stopped[0]
+    hint = error.hint
+    if first.code.startswith("vgpu.un"):
+        hint = "report what the virtual GPU does not know, or capture on a real GPU: --device gpu"
+    message = f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]"
+    return CaptureError(message, code="capture.device-stopped", hint=hint)
 
 
 def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError:
@@ -112,7 +133,9 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
         failure = _load(path)
         if failure:
             return error_from_code(
-                str(failure.get("code", "capture.failed")), str(failure.get("message", path.name)), failure.get("hint")
+                str(failure.get("code", "capture.failed")),
+                str(failure.get("message", path.name)),
+                failure.get("hint") or _ALONE + _shell(order.command),
             )
     if done.timed_out:
         return CaptureError(
@@ -124,14 +147,14 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
         return CaptureError(
             f"the application {status} in the middle of the capture: nothing was kept",
             code="capture.application-died",
-            hint="does it run to its end without kerncap? " + _shell(order.command),
+            hint=_ALONE + _shell(order.command),
         )
     seen = [s for s in (_load(p) for p in sorted(work_dir.glob("seen-*.json"))) if s]
     if done.returncode != 0 and not any(k for s in seen for k in s.get("kernels", ())):
         return CaptureError(
             f"the application {status} before it dispatched a kernel",
             code="capture.application-died",
-            hint="does it run to its end without kerncap? " + _shell(order.command),
+            hint=_ALONE + _shell(order.command),
         )
     if not seen:
         return CaptureError(
@@ -174,6 +197,4 @@ def _load(path: Path) -> dict[str, Any] | None:
 
 
 def _shell(command: Sequence[str]) -> str:
-    import shlex
-
     return shlex.join(command)

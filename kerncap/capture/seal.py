@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,13 @@ def add_self_check(
     self_check: Mapping[str, Any] | None,
     write_set: Mapping[str, Any] | None,
     noise: Sequence[Sequence[int]],
+    touched: Callable[[int, int], bool] | None = None,
 ) -> None:
-    """What the self-check found."""
+    """What the self-check found; `touched` says whether the dispatch used bytes (va, size) that were not captured."""
     document = _read(directory)
+    for memory in document.get("unreadable", ()) if touched else ():
+        if memory["va"]:
+            memory["touched"] = touched is not None and touched(memory["va"], memory["size"])
     document["self_check"] = dict(self_check) if self_check else None
     document["write_set"] = dict(write_set) if write_set else None
     document["noise"] = [list(r) for r in noise]

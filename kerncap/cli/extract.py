@@ -119,6 +119,7 @@ def _print(extracted: Extracted) -> None:
     ]
     if not capture.consistent:
         rows.append(("consistency", "best-effort: " + "; ".join(capture.inconsistency)))
+    rows += [("not captured", memory.reason) for memory in capture.unreadable if memory.touched is not False]
     say(table(rows, indent=2))
     pack = typed("kerncap", "pack", extracted.directory, "-o", tar_name(extracted.directory))
     say(f"next: {typed('make', '-C', extracted.directory, 'run')}, or {pack}")

@@ -6,9 +6,10 @@ error here and never a verdict; see docs/architecture.md for the exit codes of b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kerncap.bundle.capture import Capture
+from kerncap.bundle.capture import Capture, Unreadable
 from kerncap.errors import ReplayError
 from kerncap.results import (
     DIFFERS,
@@ -23,7 +24,7 @@ from kerncap.results import (
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
-from kerncap.verdict.plan import CAPTURED, FAULT, REFERENCE, Plan, written_bytes
+from kerncap.verdict.plan import CAPTURED, FAULT, POISONED, REFERENCE, Plan, written_bytes
 from kerncap.verdict.ranges import normalise, subtract, total
 
 MAX_MISMATCHES = 16
@@ -47,9 +48,9 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
     runs = dict(zip(plan.names, result.runs, strict=True))
     judgements = tuple(_judge(name, run, plan, capture) for name, run in runs.items() if name != REFERENCE)
     first = runs[CAPTURED]
-    if plan.hsaco is not None and len(judgements) == 1 and first.changed_bytes == 0 and judgements[0].agrees:
+    if plan.hsaco is not None and all(j.agrees for j in judgements) and not _told_from_nothing(runs):
         raise ReplayError(
-            "the dispatch changes no byte, and neither poisoned outputs nor perturbed inputs could be tried: "
+            "the dispatch changes no byte, outputs could not be poisoned, and perturbed inputs make no difference: "
             "a variant that does nothing could not be told from a right one",
             code="replay.not-judged",
             hint="capture another dispatch of this kernel: kerncap extract KERNEL --dispatch 0 -- CMD",
@@ -79,6 +80,14 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         tolerance=None if plan.tolerance.exact else {"atol": plan.tolerance.atol, "rtol": plan.tolerance.rtol},
         captured_on=capture.device.device_class or "",
         product=result.product,
+    )
+
+
+def _told_from_nothing(runs: Mapping[str, RunResult]) -> bool:
+    """Whether a code object that does nothing would have been noticed in one of the runs."""
+    reference = runs.get(REFERENCE)
+    return (
+        POISONED in runs or runs[CAPTURED].changed_bytes > 0 or (reference is not None and reference.changed_bytes > 0)
     )
 
 
@@ -165,7 +174,8 @@ def _conclude(
 ) -> tuple[str, bool, tuple[str, ...]]:
     """The word, whether it passes, and why."""
     reasons = [f"{j.name}: {j.mismatch_bytes} bytes differ" for j in judgements if not j.agrees]
-    reasons += [f"not captured: {u.size} bytes at {u.va:#x}: {u.reason}" for u in capture.unreadable]
+    missing = [u for u in capture.unreadable if u.touched is not False]
+    reasons += [_missing_text(u) for u in missing]
     reasons += [f"best-effort capture: {why}" for why in capture.inconsistency]
     if new_noise_bytes:
         reasons.append(f"{new_noise_bytes} bytes differ between iterations, beyond what the bundle recorded")
@@ -178,9 +188,15 @@ def _conclude(
         return (EQUIVALENT if exact and agreeing else WITHIN_TOLERANCE), True, tuple(reasons)
     if not agreeing:
         return NONDETERMINISTIC, new_noise_bytes == 0 and tolerable, tuple(reasons)
-    if exact and not capture.unreadable:
+    if exact and not missing:
         return FAITHFUL, True, tuple(reasons)
-    if tolerable and not capture.unreadable:
+    if tolerable and not missing:
         only_noise = plan.tolerance.exact
         return (NONDETERMINISTIC if only_noise else WITHIN_TOLERANCE), True, tuple(reasons)
     return DIFFERS, False, tuple(reasons)
+
+
+def _missing_text(memory: Unreadable) -> str:
+    where = f"{memory.size} bytes at {memory.va:#x}: " if memory.va else ""
+    known = "and the kernel uses it" if memory.touched else "and whether the kernel uses it is not known"
+    return f"not captured, {known}: {where}{memory.reason}"

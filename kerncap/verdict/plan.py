@@ -7,12 +7,13 @@ Called by the replay workflow; `classify` reads the plan again together with the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
 from kerncap.native import ReplayRun
+from kerncap.verdict.infer import ReadBefore, inferred_ranges
 from kerncap.verdict.ranges import Ranges, intersect, normalise, subtract, total
 from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, float_ranges
 
@@ -48,6 +49,8 @@ class Plan:
     typed: tuple[TypedRange, ...]
     tolerance: Tolerance
     hsaco: Path | None
+    guessed: tuple[TypedRange, ...] = ()
+    """Inputs of unknown type that may be perturbed, in a replay of their own: `with_guess`."""
 
 
 FAULT = "fault"
@@ -63,17 +66,21 @@ def make_plan(
     iterations: int = 1,
     tolerance: Tolerance = EXACT,
     seed: int = SEED,
+    read_before: ReadBefore | None = None,
 ) -> Plan:
-    """`scratch` is an existing directory for what the runs leave behind (changed and mismatched bytes)."""
+    """`scratch` is an existing directory for what the runs leave behind (changed and mismatched bytes).
+
+    With `read_before` inputs are looked at when no argument is known to lead to float data.
+    """
     typed = float_ranges(capture, [region.size for region in index.regions])
     if capture.status == FAULT:
         why = "the captured dispatch faulted"
         run = ReplayRun(hsaco=hsaco, expect_post=False)
         return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco)
-    need_bytes = not tolerance.exact or bool(capture.noise)
+    guessed: tuple[TypedRange, ...] = ()
 
     def mismatch_dir(name: str) -> Path | None:
-        return scratch / f"mismatch-{name}" if need_bytes else None
+        return _mismatch_dir(capture, scratch, tolerance, name)
 
     steps: list[tuple[str, ReplayRun]] = [
         (CAPTURED, ReplayRun(hsaco=hsaco, iterations=iterations, mismatch_dump=mismatch_dir(CAPTURED)))
@@ -86,17 +93,9 @@ def make_plan(
     if hsaco is not None:
         ranges = _perturb(capture, typed, missing)
         if ranges:
-            reference = scratch / "reference"
-            steps.append((REFERENCE, ReplayRun(perturbed=ranges, seed=seed, expect_post=False, dump=reference)))
-            run = ReplayRun(
-                hsaco=hsaco,
-                perturbed=ranges,
-                seed=seed,
-                expect_post=False,
-                expect_dump=reference,
-                mismatch_dump=mismatch_dir(PERTURBED),
-            )
-            steps.append((PERTURBED, run))
+            steps += _perturbed_steps(hsaco, ranges, scratch, seed, mismatch_dir(PERTURBED))
+        elif read_before is not None:
+            guessed = inferred_ranges(capture, index, read_before)
     return Plan(
         names=tuple(name for name, _ in steps),
         runs=tuple(run for _, run in steps),
@@ -104,7 +103,50 @@ def make_plan(
         typed=typed,
         tolerance=tolerance,
         hsaco=hsaco,
+        guessed=guessed,
     )
+
+
+def guess_runs(plan: Plan, capture: Capture, scratch: Path, seed: int = SEED) -> tuple[ReplayRun, ReplayRun]:
+    """The captured code object and the variant from the guessed state, for a replay of their own: both may fault."""
+    assert plan.hsaco is not None
+    mismatches = _mismatch_dir(capture, scratch, plan.tolerance, PERTURBED)
+    (_, reference), (_, variant) = _perturbed_steps(plan.hsaco, plan.guessed, scratch, seed, mismatches)
+    return reference, variant
+
+
+def with_guess(plan: Plan, runs: tuple[ReplayRun, ReplayRun]) -> Plan:
+    """The plan whose result has these two runs behind its own."""
+    missing = {name: why for name, why in plan.not_judged.items() if name != PERTURBED}
+    return replace(plan, names=(*plan.names, REFERENCE, PERTURBED), runs=(*plan.runs, *runs), not_judged=missing)
+
+
+def without_guess(plan: Plan, why: str) -> Plan:
+    """The plan as it is when the guess came to nothing."""
+    return replace(plan, guessed=(), not_judged={**plan.not_judged, PERTURBED: why})
+
+
+def _mismatch_dir(capture: Capture, scratch: Path, tolerance: Tolerance, name: str) -> Path | None:
+    need_bytes = not tolerance.exact or bool(capture.noise)
+    return scratch / f"mismatch-{name}" if need_bytes else None
+
+
+def _perturbed_steps(
+    hsaco: Path, ranges: tuple[TypedRange, ...], scratch: Path, seed: int, mismatches: Path | None
+) -> list[tuple[str, ReplayRun]]:
+    reference = scratch / "reference"
+    variant = ReplayRun(
+        hsaco=hsaco,
+        perturbed=ranges,
+        seed=seed,
+        expect_post=False,
+        expect_dump=reference,
+        mismatch_dump=mismatches,
+    )
+    return [
+        (REFERENCE, ReplayRun(perturbed=ranges, seed=seed, expect_post=False, dump=reference)),
+        (PERTURBED, variant),
+    ]
 
 
 def _poison(capture: Capture, missing: dict[str, str]) -> Ranges:

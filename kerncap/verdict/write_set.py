@@ -17,14 +17,23 @@ from kerncap.bundle.index import Index
 from kerncap.errors import ReplayError
 from kerncap.verdict.ranges import Ranges, normalise
 
+_PAGE_BYTES = 4096
+
 
 @dataclass(frozen=True)
 class TracedSet:
-    """What one dispatch stored and what it loaded first; `outside_bytes` were stored outside of every region."""
+    """What one dispatch stored and what it loaded first; `outside`: (va, length) of what no region holds."""
 
     written: Ranges
     read_first: Ranges
     outside_bytes: int
+    outside: tuple[tuple[int, int], ...] = ()
+
+    def touches(self, va: int, size: int) -> bool:
+        """Whether it used anything in the pages of these bytes, which no region holds."""
+        low = va // _PAGE_BYTES * _PAGE_BYTES
+        high = (va + max(size, 1) + _PAGE_BYTES - 1) // _PAGE_BYTES * _PAGE_BYTES
+        return any(start < high and start + length > low for start, length in self.outside)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -61,9 +70,9 @@ def _translate(entry: dict[str, Any], index: Index, variables: Iterable[tuple[in
     )
     starts = [va for va, _, _ in places]
 
-    def regions_of(ranges: list[list[int]]) -> tuple[Ranges, int]:
+    def regions_of(ranges: list[list[int]]) -> tuple[Ranges, list[tuple[int, int]]]:
         found: list[tuple[int, int, int]] = []
-        outside = 0
+        outside: list[tuple[int, int]] = []
         for start, length in ranges:
             at, end = start, start + length
             while at < end:
@@ -73,10 +82,11 @@ def _translate(entry: dict[str, Any], index: Index, variables: Iterable[tuple[in
                     found.append((places[i][2], at - places[i][0], stop - at))
                 else:
                     stop = min(end, starts[i + 1]) if i + 1 < len(starts) else end
-                    outside += stop - at
+                    outside.append((at, stop - at))
                 at = stop
         return normalise(found), outside
 
     written, outside = regions_of(entry["written"])
-    read_first, _ = regions_of(entry["read_first"])
-    return TracedSet(written, read_first, outside)
+    read_first, outside_too = regions_of(entry["read_first"])
+    stored_bytes = sum(length for _, length in outside)
+    return TracedSet(written, read_first, stored_bytes, tuple(sorted(outside + outside_too)))

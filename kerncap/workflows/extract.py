@@ -29,6 +29,9 @@ from kerncap.workflows.replay import run_replay
 
 log = logging.getLogger(__name__)
 
+# A loaded machine runs a replay more slowly than the application ran the dispatch.
+_SELF_CHECK_FLOOR_S = 30.0
+
 
 @dataclass(frozen=True)
 class Request:
@@ -139,7 +142,7 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
         runs = [native.ReplayRun(iterations=request.self_check)]
         try:
             result = run_replay(
-                bundle, runs, device, Path(scratch), timeout_s=request.order.dispatch_timeout_s, trace=trace
+                bundle, runs, device, Path(scratch), timeout_s=_self_check_limit_s(request.order, bundle), trace=trace
             )
             if result.error is not None:
                 raise result.error
@@ -163,7 +166,15 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
         "device": str(device),
         "mismatch_bytes": run.mismatch_bytes,
     }
-    add_self_check(capture_dir, check, stored.to_json() if stored else None, run.noise)
+    touched = stored.touches if stored else None
+    add_self_check(capture_dir, check, stored.to_json() if stored else None, run.noise, touched)
+
+
+def _self_check_limit_s(order: Order, bundle: Bundle) -> float:
+    """A dispatch that waited for something that a replay has not would be waited for in vain."""
+    timing = bundle.capture_json.get("timing") or {}
+    took_s = float(timing.get("dispatch_wall_s") or order.dispatch_timeout_s)
+    return min(order.dispatch_timeout_s, _SELF_CHECK_FLOOR_S + 4 * took_s)
 
 
 def _traced(trace: Path, result: ReplayResult, bundle: Bundle) -> TracedSet | None:

@@ -6,22 +6,23 @@ replay and validate; in a container, those are what the runtime stage runs.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
 import os
-import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.content import read_before
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.plan import EXACT, Tolerance, make_plan
+from kerncap.verdict.plan import EXACT, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
 from kerncap.workflows.check import (
     CHECKED_SLOWDOWN,
     extract_code_object,
@@ -36,7 +37,6 @@ log = logging.getLogger(__name__)
 # kerncap-replay bounds each wait by its own limit; this only catches one that hangs all the same.
 _GRACE_S = 60.0
 _LOADER_FAILED = 127
-_VGPU_LINE = re.compile(r"^kerncap-vgpu: (vgpu\.[a-z-]+): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,20 @@ def judge(path: str, options: Options) -> Verdict:
             hsaco=hsaco,
             iterations=options.iterations,
             tolerance=options.tolerance,
+            read_before=functools.partial(read_before, bundle),
         )
-        result = run_replay(
+        run = functools.partial(
+            run_replay,
             bundle,
-            plan.runs,
-            device,
-            Path(scratch),
+            device=device,
+            scratch=Path(scratch),
             timeout_s=options.timeout_s,
             withhold_variables=options.withhold_variables,
             path=path,
         )
+        result = run(plan.runs)
+        if plan.guessed and result.error is None:
+            plan, result = _try_guess(plan, result, bundle, Path(scratch), run)
         subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
         try:
             verdict = classify(plan, result, bundle.capture, subject)
@@ -115,6 +119,24 @@ def _checked(
     )
     code = hsaco or extract_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
+
+
+def _try_guess(
+    plan: Plan, result: ReplayResult, bundle: Bundle, scratch: Path, run: Callable[..., ReplayResult]
+) -> tuple[Plan, ReplayResult]:
+    """Perturb inputs of unknown type, in a process of its own: the captured code object itself may not bear it."""
+    runs = guess_runs(plan, bundle.capture, scratch)
+    more = run(runs)
+    if more.error is not None and len(more.runs) < len(runs):
+        return without_guess(plan, f"inputs of unknown type: {more.error.message}"), result
+    merged = replace(
+        result,
+        status=more.status,
+        error=more.error,
+        runs=(*result.runs, *more.runs),
+        duration_s=result.duration_s + more.duration_s,
+    )
+    return with_guess(plan, runs), merged
 
 
 def run_replay(
@@ -169,9 +191,10 @@ def run_replay(
 
 def _stopped_by(said: str) -> KerncapError | None:
     """Why the virtual GPU stopped the queue: kerncap-replay sees a queue error only. Faults it reports itself."""
-    for code, text in _VGPU_LINE.findall(said):
-        if code != "vgpu.page-fault":
-            return error_from_code(code, text, "report the instruction, or replay on a real GPU: --device gpu")
+    for stop in native.stops_in(said):
+        if stop.code != "vgpu.page-fault":
+            hint = "report the instruction, or replay on a real GPU: --device gpu"
+            return error_from_code(stop.code, stop.text, hint)
     return None
 
 

@@ -13,7 +13,6 @@
 #include "base/log.hpp"
 #include "bundle/chunk_writer.hpp"
 #include "intercept/guard.hpp"
-#include "intercept/hidden_variables.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/reports.hpp"
 #include "intercept/tool.hpp"
@@ -152,8 +151,15 @@ void Capture::set_phase(Phase phase) {
 
 bool Capture::disturbed() const { return faulted_.load() || queue_status_.load() != HSA_STATUS_SUCCESS; }
 
+Error Capture::fault_error() const {
+  std::array<char, 24> va{};
+  std::snprintf(va.data(), va.size(), "0x%llx", static_cast<unsigned long long>(fault_va_.load()));
+  return {"capture.fault", "a kernel of the application accessed " + std::string(va.data()) +
+                               ", a memory fault, before the dispatch that was to be captured"};
+}
+
 void Capture::require_undisturbed() const {
-  if (faulted_) throw Error("capture.fault", "a memory fault of the application interrupted the capture");
+  if (faulted_) throw fault_error();
   if (queue_status_ != HSA_STATUS_SUCCESS) {
     throw Error("capture.queue-error", "a queue of the application stopped during the capture: " +
                                            status_text(static_cast<hsa_status_t>(queue_status_.load())));
@@ -171,6 +177,11 @@ void Capture::run() noexcept {
     failure = system_error(error.path1().string(), error.code().value());
   } catch (const std::exception& error) {
     failure = Error("capture.internal", error.what());
+  }
+  if (!failure && tool_.control.stop_after && !disturbed()) {
+    // The application stands at the captured dispatch until here, and does not get beyond it.
+    tool_.report_seen();
+    end_process(0);
   }
   gates_->open_target.set(0);
   gates_->open_rest.set(0);
@@ -198,9 +209,7 @@ CaptureFacts Capture::describe_target() {
   const auto object = parse_code_object(*facts.code.bytes);
   facts.isa = object.isa;
   if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
-  for (const auto& name : hidden_variables(*facts.code.bytes)) {
-    facts.unreadable.push_back({0, 0, "variable " + name + " of the code object is not exported: its contents are not captured"});
-  }
+  ask_runtime(facts, tool_.topology());
   return facts;
 }
 
@@ -236,6 +245,7 @@ void Capture::take() {
   facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
   auto regions = tool_.memory.closure(job_.kernel->agent);
   add_variables(regions, module_variables(*job_.kernel));
+  add_variables(regions, unnamed_variables(facts));
   Snapshot snapshot(partial, tool_.control, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
     require_undisturbed();
     if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
@@ -250,16 +260,21 @@ void Capture::take() {
   await_target(facts, deadline);
   set_phase(Phase::Snapshot);
   const auto before_post = Clock::now();
+  facts.dispatch_wall_s = std::chrono::duration<double>(before_post - after_pre).count();
   if (facts.outcome == "completed") {
     snapshot.take_post();
     facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
-    // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
-    forward_completion();
-    gates_->open_rest.set(0);
-    cut_.release();
-    hold.reset();
-    set_phase(Phase::Sealing);
+    if (!tool_.control.stop_after) {
+      // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
+      facts.reasons = disturbances();
+      forward_completion();
+      gates_->open_rest.set(0);
+      cut_.release();
+      hold.reset();
+      set_phase(Phase::Sealing);
+    }
   }
+  if (facts.reasons.empty()) facts.reasons = disturbances();
   const Index index = snapshot.finish();
   facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
@@ -286,15 +301,19 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
   if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", "raise the timeout");
 }
 
+std::vector<std::string> Capture::disturbances() const {
+  auto reasons = cut_.reasons;
+  if (copy_slipped_) reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
+  if (queue_appeared_) reasons.emplace_back("a queue was created during the capture and not held");
+  if (tool_.bookkeeping_failed) reasons.emplace_back("an allocation or a queue could not be followed");
+  return reasons;
+}
+
 void Capture::seal(CaptureFacts& facts, const Index& index) {
-  facts.reasons = cut_.reasons;
-  if (copy_slipped_) facts.reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
-  if (queue_appeared_) facts.reasons.emplace_back("a queue was created during the capture and not held");
-  if (tool_.bookkeeping_failed) facts.reasons.emplace_back("an allocation or a queue could not be followed");
   const auto& work_dir = tool_.control.work_dir;
   const auto partial = work_dir / "capture.partial";
   write_json_atomic(partial / "index.json", to_json(index));
-  write_json_atomic(partial / "capture.json", capture_document(facts, index, tool_.topology()));
+  write_json_atomic(partial / "capture.json", capture_document(facts, index));
   for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial / directory);
   std::error_code error;
   if (fs::exists(work_dir / "capture")) throw Error("capture.exists", "the work directory already holds a capture");
@@ -324,8 +343,6 @@ void Capture::end(const std::optional<Error>& failure) noexcept {
   }
   tool_.report_seen();
   set_phase(Phase::Over);
-  // After a fault the process ends as it would have without the tool.
-  if (!failure && tool_.control.stop_after && !disturbed()) end_process(0);
 }
 
 void Capture::queue_failed(const QueueState&, hsa_status_t status) noexcept {
@@ -340,8 +357,9 @@ void Capture::queue_failed(const QueueState&, hsa_status_t status) noexcept {
 void Capture::memory_fault(std::uint64_t va) noexcept {
   fault_va_ = va;
   faulted_ = true;
-  const auto phase = phase_.load();
-  if (phase == Phase::Armed || phase == Phase::Over) return;
+  auto phase = Phase::Armed;
+  if (phase_.compare_exchange_strong(phase, Phase::Over)) return end(fault_error());
+  if (phase == Phase::Over) return;
   // The runtime ends the process when this returns: what is there is sealed first.
   std::unique_lock lock(mutex_);
   phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });

@@ -90,6 +90,8 @@ class Capture {
   void forward_completion() noexcept;
   void end(const std::optional<Error>& failure) noexcept;
   void set_phase(Phase phase);
+  std::vector<std::string> disturbances() const;
+  Error fault_error() const;
   bool disturbed() const;
   void require_undisturbed() const;
 

@@ -48,6 +48,7 @@ void start(HsaApiTable& table, const char* control_path) {
   static_cast<void>(sha256({}));
   // HIP 5.7.1 never calls hsa_shut_down, so OnUnload cannot be relied on.
   std::atexit(exit_handler);
+  std::at_quick_exit(exit_handler);
 }
 
 bool attach(HsaApiTable* table) noexcept {

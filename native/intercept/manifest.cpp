@@ -9,6 +9,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "bundle/hidden_variables.hpp"
 #include "intercept/hsa_api.hpp"
 
 namespace kerncap::intercept {
@@ -35,11 +36,6 @@ std::string agent_isa(hsa_agent_t agent) {
   return name;
 }
 
-struct LoadRange {
-  std::uint64_t va = 0;
-  std::uint64_t size = 0;
-};
-
 LoadRange load_range(hsa_loaded_code_object_t loaded) {
   hsa_ven_amd_loader_1_01_pfn_t loader{};
   const auto get = hsa().core.hsa_system_get_major_extension_table_fn;
@@ -49,6 +45,8 @@ LoadRange load_range(hsa_loaded_code_object_t loaded) {
   if (info == nullptr) return range;
   info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, &range.va);
   info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &range.size);
+  std::int64_t delta = 0;
+  if (info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta) == HSA_STATUS_SUCCESS) range.delta = delta;
   return range;
 }
 
@@ -180,6 +178,32 @@ std::vector<Allocation> module_variables(const KernelEntry& kernel) {
   return visit.variables;
 }
 
+void ask_runtime(CaptureFacts& facts, const Topology& topology) {
+  facts.load = load_range(facts.code.loaded);
+  if (facts.isa.empty()) facts.isa = agent_isa(facts.kernel->agent);
+  facts.device = device_document(facts.kernel->agent, topology);
+  facts.runtime = runtime_document();
+}
+
+std::vector<Allocation> unnamed_variables(CaptureFacts& facts) {
+  const auto& range = facts.load;
+  std::vector<Allocation> variables;
+  for (const auto& hidden : hidden_variables(*facts.code.bytes)) {
+    if (!range.delta) {
+      facts.unreadable.push_back({0, 0, "variable " + hidden.name + " of the code object is not exported: its contents are not captured"});
+      continue;
+    }
+    Allocation variable;
+    variable.va = hidden.address + static_cast<std::uint64_t>(*range.delta);
+    variable.size = hidden.size;
+    variable.symbol = hidden.name;
+    variable.kind = RegionKind::variable;
+    variable.owner = facts.kernel->agent;
+    variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
 void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> variables) {
   for (auto& variable : variables) {
     const bool overlaps = std::any_of(regions.begin(), regions.end(), [&](const Allocation& region) {
@@ -206,10 +230,8 @@ Json kernarg_document(CaptureFacts& facts, const Index& index) {
   return {{"size", facts.kernarg.size()}, {"bytes", to_hex(facts.kernarg)}, {"args", std::move(arguments)}};
 }
 
-Json capture_document(CaptureFacts& facts, const Index& index, const Topology& topology) {
-  const auto range = load_range(facts.code.loaded);
+Json capture_document(CaptureFacts& facts, const Index& index) {
   Json kernarg = kernarg_document(facts, index);  // first: it adds to facts.unreadable
-  const auto isa = facts.isa.empty() ? agent_isa(facts.kernel->agent) : facts.isa;
   Json dispatch_ns = nullptr;
   if (facts.dispatch_ns) dispatch_ns = *facts.dispatch_ns;
   Json fault_va = nullptr;
@@ -221,16 +243,17 @@ Json capture_document(CaptureFacts& facts, const Index& index, const Topology& t
           {"code_object",
            {{"digest", digest_text(facts.code_blob.digest)},
             {"size", facts.code_blob.size},
-            {"isa", isa},
-            {"load_va", range.va},
-            {"load_size", range.size}}},
-          {"device", device_document(facts.kernel->agent, topology)},
-          {"runtime", runtime_document()},
+            {"isa", facts.isa},
+            {"load_va", facts.load.va},
+            {"load_size", facts.load.size}}},
+          {"device", facts.device},
+          {"runtime", facts.runtime},
           {"consistency", {{"state", facts.reasons.empty() ? "consistent" : "best-effort"}, {"reasons", facts.reasons}}},
           {"outcome", {{"status", facts.outcome}, {"fault_va", std::move(fault_va)}}},
           {"unreadable", unreadable_document(facts.unreadable)},
           {"timing",
            {{"dispatch_ns", std::move(dispatch_ns)},
+            {"dispatch_wall_s", facts.dispatch_wall_s},
             {"snapshot_s", facts.snapshot_s},
             {"raw_bytes", facts.raw_bytes},
             {"stored_bytes", facts.stored_bytes}}}};

@@ -16,6 +16,12 @@
 
 namespace kerncap::intercept {
 
+struct LoadRange {
+  std::uint64_t va = 0;
+  std::uint64_t size = 0;
+  std::optional<std::int64_t> delta;  // what the loader adds to the file's addresses
+};
+
 struct CaptureFacts {
   Packet packet{};
   std::uint64_t match_index = 0;
@@ -24,23 +30,35 @@ struct CaptureFacts {
   LoadedCode code;
   std::optional<KernelDescription> description;
   std::string isa;
+  LoadRange load;
+  Json device;
+  Json runtime;
   std::vector<std::byte> kernarg;
   Blob code_blob;
   std::vector<std::string> reasons;  // none: the cut is consistent
   std::string outcome = "completed";
   std::optional<std::uint64_t> fault_va;
   std::optional<std::uint64_t> dispatch_ns;
+  double dispatch_wall_s = 0;
   double snapshot_s = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
   std::vector<Unreadable> unreadable;
 };
 
+// Fills in what only the runtime knows. Called while the application still waits for its dispatch: once it goes on, it may destroy
+// its executable or shut the runtime down before the capture is sealed.
+void ask_runtime(CaptureFacts& facts, const Topology& topology);
+
 // Size of the kernarg segment: metadata, then the runtime's attribute, else Error("capture.kernarg-size").
 std::uint32_t kernarg_size(const CaptureFacts& facts);
 
 // Module variables of the kernel's executable on its agent, as regions.
 std::vector<Allocation> module_variables(const KernelEntry& kernel);
+
+// Variables of the code object that its executable does not name. Where the loader does not say where it put the code object, they
+// are added to facts.unreadable.
+std::vector<Allocation> unnamed_variables(CaptureFacts& facts);
 
 // Puts them between the regions, in order. One that lies in memory that is a region already stays part of that.
 void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> variables);
@@ -51,6 +69,6 @@ bool argument_points_into(const CaptureFacts& facts, std::uint64_t va, std::uint
 // Pointer arguments into memory that is not in the closure are added to facts.unreadable.
 Json kernarg_document(CaptureFacts& facts, const Index& index);
 
-Json capture_document(CaptureFacts& facts, const Index& index, const Topology& topology);
+Json capture_document(CaptureFacts& facts, const Index& index);
 
 }  // namespace kerncap::intercept

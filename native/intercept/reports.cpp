@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <string>
 
 #include "base/file.hpp"
@@ -15,6 +16,13 @@ namespace {
 
 std::filesystem::path own_file(const std::filesystem::path& work_dir, const char* stem) {
   return work_dir / (std::string(stem) + "-" + std::to_string(getpid()) + ".json");
+}
+
+// True after execve in the middle of a capture: the program that took the claim is gone, the process is not.
+bool claimed_by_this_process(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  long pid = 0;
+  return file >> pid && pid == getpid();
 }
 
 }  // namespace
@@ -49,7 +57,7 @@ bool take_claim(const std::filesystem::path& work_dir) {
   const auto path = work_dir / "claim";
   const UniqueFd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
   if (!fd) {
-    if (errno == EEXIST) return false;
+    if (errno == EEXIST) return claimed_by_this_process(path);
     throw system_error("cannot create " + path.string(), errno);
   }
   const auto text = std::to_string(getpid()) + "\n";

@@ -64,6 +64,14 @@ void perturb_integer(std::uint64_t random, std::byte* element) noexcept {
   store<T>(element, static_cast<T>((random & 1) != 0 ? value + 1 : value - 1));
 }
 
+template <typename T>
+void exchange(std::uint64_t random, std::byte* pair) noexcept {
+  if ((random & 1) == 0) return;
+  const T first = load<T>(pair);
+  store(pair, load<T>(pair + sizeof first));
+  store(pair + sizeof first, first);
+}
+
 // The first range that ends after `at`.
 auto first_range(const InitialState& initial, std::uint32_t region, std::uint64_t at) noexcept {
   return std::ranges::partition_point(initial.ranges, [&](const InitialRange& range) {
@@ -111,6 +119,19 @@ void perturb(ElementType type, std::uint64_t seed, std::uint64_t va, std::byte* 
       return perturb_integer<std::uint16_t>(random, element);
     case ElementType::i8:
       return perturb_integer<std::uint8_t>(random, element);
+    case ElementType::bits16: {
+      // The lowest bit of each half: a small change of a float of any width, which neither makes nor undoes an infinity. Infinities,
+      // NaNs and zeros of 16 bits stay: the upper half of a float that must stay finite never looks like one of them.
+      const auto value = load<std::uint16_t>(element);
+      constexpr std::uint16_t kExponent = 0x7c00;
+      const bool changeable = (value & kExponent) != 0 && (value & kExponent) != kExponent;
+      if (changeable && (random & 1) != 0) store<std::uint16_t>(element, value ^ 1);
+      return;
+    }
+    case ElementType::pair32:
+      return exchange<std::uint32_t>(random, element);
+    case ElementType::pair64:
+      return exchange<std::uint64_t>(random, element);
   }
 }
 

@@ -19,7 +19,8 @@ void apply_initial(const InitialState& initial, std::uint32_t region, std::uint6
                    std::span<std::byte> bytes) noexcept;
 
 // One element, changed as a function of (seed, address). Finite values stay finite, zeros become small values, infinities and
-// NaNs stay; integers move by one. Exposed for its test.
+// NaNs stay; integers move by one, `bits16` flips a lowest bit, pairs exchange
+// their values. Exposed for its test.
 void perturb(ElementType type, std::uint64_t seed, std::uint64_t va, std::byte* element) noexcept;
 
 }  // namespace kerncap::replay

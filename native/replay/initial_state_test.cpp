@@ -133,5 +133,39 @@ TEST(Perturb, IntegersMoveByOne) {
   }
 }
 
+TEST(Perturb, Bits16ChangesFloatsOfAnyWidthALittle) {
+  const auto changed = [](auto value, std::uint64_t va) {
+    auto* const bytes = reinterpret_cast<std::byte*>(&value);
+    for (std::size_t i = 0; i < sizeof value; i += 2) perturb(ElementType::bits16, 3, va + i, bytes + i);
+    return value;
+  };
+  int moved = 0;
+  for (std::uint64_t va = 0x1000; va < 0x1800; va += 8) {
+    const float single = changed(1.5f, va);
+    EXPECT_LE(std::fabs(single - 1.5f), 1.0f / 64);
+    moved += single != 1.5f ? 1 : 0;
+    EXPECT_LE(std::fabs(changed(1.5, va) - 1.5), 1.0 / 8);
+    EXPECT_EQ(changed(std::uint16_t{0x3c00}, va) | 1, 0x3c01);
+    for (const int kept : {0x0000, 0x8000, 0x0005, 0x7c00, 0xfc00, 0x7e01}) {
+      EXPECT_EQ(changed(static_cast<std::uint16_t>(kept), va), kept);
+    }
+  }
+  EXPECT_GT(moved, 64);
+}
+
+TEST(Perturb, PairsChangePlacesOrStay) {
+  int exchanged = 0;
+  for (std::uint64_t va = 0; va < 800; va += 8) {
+    std::uint32_t pair[2] = {7, 0xdeadbeef};
+    perturb(ElementType::pair32, 1, va, reinterpret_cast<std::byte*>(pair));
+    const bool swapped = pair[0] == 0xdeadbeef;
+    EXPECT_EQ(pair[0], swapped ? 0xdeadbeef : 7u);
+    EXPECT_EQ(pair[1], swapped ? 7u : 0xdeadbeef);
+    exchanged += swapped ? 1 : 0;
+  }
+  EXPECT_GT(exchanged, 25);
+  EXPECT_LT(exchanged, 75);
+}
+
 }  // namespace
 }  // namespace kerncap::replay

@@ -65,8 +65,11 @@ std::uint64_t hidden_value(const KernargRequest& request, const KernelArgument& 
     if (captured_value == 0 || request.in_closure(captured_value)) return captured_value;
     unsupported(argument, "points to memory of the application's runtime that was not captured");
   }
-  // These need a service on the host that was the application's: only a null pointer can be replayed.
-  if (kind == "hidden_hostcall_buffer" || kind == "hidden_default_queue" || kind == "hidden_completion_action") {
+  // The service behind it was the application's. A kernel that never calls it (an assertion that holds) runs all the same; one that
+  // does faults at an address that nobody has: calls_host() tells.
+  if (kind == "hidden_hostcall_buffer") return captured_value == 0 ? 0 : absent_hostcall_va;
+  // These need the application's runtime: only a null pointer can be replayed.
+  if (kind == "hidden_default_queue" || kind == "hidden_completion_action") {
     if (captured_value == 0) return 0;
     unsupported(argument, "needs the host side of the application's runtime");
   }

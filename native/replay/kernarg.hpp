@@ -26,6 +26,10 @@ struct Kernarg {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rebuilt;  // offset, length of what is not as captured
 };
 
+// Where a replay says that the hostcall buffer lies: a page that no process and no GPU has (Linux, vm.mmap_min_addr).
+inline constexpr std::uint64_t absent_hostcall_va = 0x8000;
+inline bool calls_host(std::uint64_t fault_va) { return fault_va / 0x1000 == absent_hostcall_va / 0x1000; }
+
 // Throws replay.unsupported-hidden-argument, replay.variant-arguments.
 Kernarg build_kernarg(const KernargRequest& request);
 

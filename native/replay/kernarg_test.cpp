@@ -88,7 +88,7 @@ TEST(Kernarg, RuntimeBuffersAreKeptNullOrCapturedElseRefused) {
     put(info, 16, 0x9000);
     EXPECT_EQ(code_of(info, captured, captured), "replay.unsupported-hidden-argument") << kind;
   }
-  for (const char* kind : {"hidden_hostcall_buffer", "hidden_default_queue", "hidden_completion_action"}) {
+  for (const char* kind : {"hidden_default_queue", "hidden_completion_action"}) {
     const auto captured = kernel({argument(16, 8, kind)}, 64);
     put(info, 16, 0x7010);
     EXPECT_EQ(code_of(info, captured, captured), "replay.unsupported-hidden-argument") << kind;
@@ -97,6 +97,20 @@ TEST(Kernarg, RuntimeBuffersAreKeptNullOrCapturedElseRefused) {
   }
   const auto unknown = kernel({argument(16, 8, "hidden_from_the_future")}, 64);
   EXPECT_EQ(code_of(info, unknown, unknown), "replay.unsupported-hidden-argument");
+}
+
+TEST(Kernarg, TheHostcallBufferIsNullOrNowhere) {
+  CaptureInfo info = capture();
+  const auto captured = kernel({argument(16, 8, "hidden_hostcall_buffer")}, 64);
+  put(info, 16, 0);
+  EXPECT_EQ(get<std::uint64_t>(build(info, captured, captured), 16), 0u);
+  for (const std::uint64_t va : {0x7010, 0x9000}) {  // captured or not: its service is gone
+    put(info, 16, va);
+    const auto replayed = get<std::uint64_t>(build(info, captured, captured), 16);
+    EXPECT_EQ(replayed, absent_hostcall_va);
+    EXPECT_TRUE(calls_host(replayed + 24));
+    EXPECT_FALSE(calls_host(va));
+  }
 }
 
 TEST(Kernarg, VariantGetsItsOwnHiddenArguments) {

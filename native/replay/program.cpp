@@ -1,13 +1,26 @@
 #include "replay/program.hpp"
 
+#include <hsa/hsa_ven_amd_loader.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "bundle/hidden_variables.hpp"
 
 namespace kerncap::replay {
 namespace {
 constexpr const char* kBadCode = "replay.bad-code-object";
+
+std::optional<std::int64_t> load_delta(hsa_loaded_code_object_t loaded) {
+  hsa_ven_amd_loader_1_01_pfn_t loader{};
+  if (hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader) != HSA_STATUS_SUCCESS) return std::nullopt;
+  std::int64_t delta = 0;
+  const auto info = loader.hsa_ven_amd_loader_loaded_code_object_get_info;
+  if (info == nullptr || info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta) != HSA_STATUS_SUCCESS) return std::nullopt;
+  return delta;
 }
+
+}  // namespace
 
 Program::Program(const Device& device, std::vector<std::byte> code, const std::string& kernel_name)
     : code_(std::move(code)), metadata_(parse_code_object(code_)), agent_(device.gpu) {
@@ -32,7 +45,7 @@ Program::~Program() { release(); }
 void Program::load(const Device& device) {
   check(hsa_code_object_reader_create_from_memory(code_.data(), code_.size(), &reader_), "reading the code object", kBadCode);
   check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_), "executable");
-  check(hsa_executable_load_agent_code_object(executable_, device.gpu, reader_, nullptr, nullptr), "loading the code object", kBadCode);
+  check(hsa_executable_load_agent_code_object(executable_, device.gpu, reader_, nullptr, &loaded_), "loading the code object", kBadCode);
   check(hsa_executable_freeze(executable_, nullptr), "loading the code object", kBadCode);
   hsa_executable_symbol_t symbol{};
   check(hsa_executable_get_symbol_by_name(executable_, kernel_->symbol.c_str(), &device.gpu, &symbol), "the kernel's symbol", "replay.missing-kernel");
@@ -46,7 +59,12 @@ void Program::release() noexcept {
 
 std::optional<Variable> Program::find_variable(const std::string& name) const {
   hsa_executable_symbol_t symbol{};
-  if (hsa_executable_get_symbol_by_name(executable_, name.c_str(), &agent_, &symbol) != HSA_STATUS_SUCCESS) return std::nullopt;
+  if (hsa_executable_get_symbol_by_name(executable_, name.c_str(), &agent_, &symbol) != HSA_STATUS_SUCCESS) {
+    const auto hidden = find_hidden_variable(code_, name);
+    const auto delta = hidden ? load_delta(loaded_) : std::nullopt;
+    if (!delta) return std::nullopt;
+    return Variable{hidden->address + static_cast<std::uint64_t>(*delta), hidden->size};
+  }
   hsa_symbol_kind_t kind{};
   check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind), "a variable's symbol", kBadCode);
   if (kind != HSA_SYMBOL_KIND_VARIABLE) return std::nullopt;

@@ -29,6 +29,7 @@ class Program {
 
   const KernelDescription& kernel() const noexcept { return *kernel_; }
   std::uint64_t kernel_object_va() const noexcept { return kernel_object_va_; }
+  // By name, of what the code object exports and of what it does not.
   std::optional<Variable> find_variable(const std::string& symbol) const;
 
  private:
@@ -41,6 +42,7 @@ class Program {
   hsa_agent_t agent_{};
   hsa_code_object_reader_t reader_{};
   hsa_executable_t executable_{};
+  hsa_loaded_code_object_t loaded_{};
   std::uint64_t kernel_object_va_ = 0;
 };
 

@@ -21,7 +21,8 @@ constexpr std::uint32_t kMaxIterations = 1'000'000;
 ElementType element_type(const Json& value, const std::string& where) {
   constexpr std::pair<const char*, ElementType> names[] = {
       {"f64", ElementType::f64}, {"f32", ElementType::f32}, {"f16", ElementType::f16}, {"bf16", ElementType::bf16},
-      {"i64", ElementType::i64}, {"i32", ElementType::i32}, {"i16", ElementType::i16}, {"i8", ElementType::i8}};
+      {"i64", ElementType::i64}, {"i32", ElementType::i32}, {"i16", ElementType::i16}, {"i8", ElementType::i8},
+      {"bits16", ElementType::bits16}, {"pair32", ElementType::pair32}, {"pair64", ElementType::pair64}};
   if (value.is_string()) {
     for (const auto& [name, type] : names) {
       if (value.get_ref<const std::string&>() == name) return type;
@@ -94,8 +95,11 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
 
 std::size_t size_of(ElementType type) noexcept {
   switch (type) {
+    case ElementType::pair64:
+      return 16;
     case ElementType::f64:
     case ElementType::i64:
+    case ElementType::pair32:
       return 8;
     case ElementType::f32:
     case ElementType::i32:
@@ -103,6 +107,7 @@ std::size_t size_of(ElementType type) noexcept {
     case ElementType::f16:
     case ElementType::bf16:
     case ElementType::i16:
+    case ElementType::bits16:
       return 2;
     case ElementType::i8:
       return 1;

@@ -14,7 +14,9 @@
 
 namespace kerncap::replay {
 
-enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8 };
+// `bits16`: floats of 2, 4 or 8 bytes, nobody knows which. `pair32`, `pair64`: two neighbours of 4 or 8
+// bytes of any type.
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, bits16, pair32, pair64 };
 std::size_t size_of(ElementType type) noexcept;
 
 // Bytes of a region whose initial state is not the captured one.

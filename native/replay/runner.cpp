@@ -183,6 +183,11 @@ class Runner {
         return;
       case DispatchOutcome::Kind::memory_fault:
         out["fault"] = {{"va", outcome.fault_va}, {"kind", "memory"}};
+        if (calls_host(outcome.fault_va)) {
+          return stop("error", "replay.hostcall",
+                      "the kernel calls the application's host side (printf, a failed assertion, malloc), which a replay has not",
+                      "capture a dispatch that does not call it, or build the kernel without it (-DNDEBUG)");
+        }
         return stop("fault", "replay.memory-fault",
                     "the kernel accessed " + hex(outcome.fault_va) + " (" + outcome.text + ")" +
                         (in_closure(outcome.fault_va) ? "" : ", which is not captured memory") +

@@ -40,9 +40,11 @@ void apply_option(Config& config, std::string_view word) {
     config.check_report = value;
   } else if (key == "check-regions" && !value.empty()) {
     config.check_regions = value;
+  } else if (key == "stops" && !value.empty()) {
+    config.stops_file = value;
   } else {
     throw std::invalid_argument("KERNCAP_VGPU: unknown option '" + std::string(word) +
-                                "' (known: bar=private|large, gpus=N, threads=N, trace=FILE, check=memory|race|hazards|all, "
+                                "' (known: bar=private|large, gpus=N, threads=N, trace=FILE, stops=FILE, check=memory|race|hazards|all, "
                                 "check-report=FILE, check-regions=FILE, log=0..4)");
   }
 }
@@ -79,6 +81,7 @@ const Config* active_config() noexcept {
     try {
       auto* parsed = new Config(parse_config(text));
       report::set_log_level(parsed->log_level);
+      if (!parsed->stops_file.empty()) report::set_stops_file(parsed->stops_file.c_str());
       return parsed;
     } catch (const std::exception& error) {
       report::stopped("vgpu.bad-configuration", error.what());

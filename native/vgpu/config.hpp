@@ -17,6 +17,7 @@ struct Config {
   std::string trace_file;
   isa::check::Checks checks;       // none: the fast run loop
   std::string check_report, check_regions;
+  std::string stops_file;
   int log_level = 0;
   unsigned threads = 1;  // host threads that one dispatch may use
 };

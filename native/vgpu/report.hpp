@@ -7,6 +7,9 @@ namespace kerncap::vgpu::report {
 
 // "kerncap-vgpu: <code>: <text>": something stopped; always printed, as one write.
 void stopped(std::string_view code, std::string_view text) noexcept;
+// From now on such lines are appended to this file too: whoever started the application may not see its stderr.
+// `path` must live as long as the process.
+void set_stops_file(const char* path) noexcept;
 
 void set_log_level(int level) noexcept;
 bool logs(int level) noexcept;

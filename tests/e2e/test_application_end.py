@@ -1,0 +1,110 @@
+"""How an application may end around a capture: by itself, by a signal, by `--after stop`, by the time limit."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from workbench import Workbench
+
+DEVICE = ("--device", "vgpu:gfx942")
+
+
+@pytest.fixture
+def place(workbench: Workbench, request: pytest.FixtureRequest) -> Path:
+    """An empty folder of this test, writable in the container."""
+    folder = workbench.work / "places" / request.node.name.replace("/", "_")
+    folder.mkdir(parents=True)
+    return folder
+
+
+def extract(workbench: Workbench, output: Path, *words: str, kernel: str = "target") -> list[str | Path]:
+    """The command line; `words` before `--` are options, the last one is the program's."""
+    *options, how = words
+    return ["extract", kernel, "-o", output, *DEVICE, *options, "--", workbench.program("application_end"), how]
+
+
+def test_stop_ends_a_short_program_at_the_captured_dispatch(workbench: Workbench, place: Path) -> None:
+    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "--after", "stop", "plain"))
+    assert done.returncode == 0, done.stderr
+    assert "beyond the target" not in done.stdout
+    assert "EXIT-SUCCESS" not in done.stdout
+    assert "the application exited with 0" in done.stderr
+    assert workbench.verdict("replay", place / "x.kcap")["verdict"] == "faithful"
+
+
+def test_stop_at_a_late_dispatch(workbench: Workbench, place: Path) -> None:
+    start = time.monotonic()
+    argv = extract(workbench, place / "x.kcap", "--dispatch", "40", "--after", "stop", "--json", "many")
+    done = workbench.kerncap(*argv)
+    assert time.monotonic() - start < 50, "the program alone takes 60 s"
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["match_index"] == 40
+    assert document["consistency"] == {"consistent": True, "reasons": []}
+    assert document["self_check"]["verdict"] == "faithful"
+    assert document["application"] == {"returncode": 0, "status": "exited with 0"}
+    # What the application had printed before is not lost.
+    assert "launched 0\n" in done.stderr
+    assert "beyond the target" not in done.stderr
+
+
+def test_stop_ends_an_application_that_is_exiting(workbench: Workbench, place: Path) -> None:
+    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "--after", "stop", "--propagate-exit", "exit"))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("how", ["exit", "quick-exit"])
+def test_an_application_that_exits_in_mid_capture_is_kept(workbench: Workbench, place: Path, how: str) -> None:
+    for number in range(3):
+        done = workbench.kerncap(*extract(workbench, place / f"{number}.kcap", "--propagate-exit", how))
+        assert done.returncode == 7, done.stderr
+        assert (place / f"{number}.kcap" / "capture" / "capture.json").is_file()
+
+
+def test_an_application_that_exits_before_the_target(workbench: Workbench, place: Path) -> None:
+    for _ in range(4):
+        said = workbench.error(5, *extract(workbench, place / "x.kcap", "exit-before"))
+        assert "exited with 7" in said["stderr"]
+        assert "step(int*)" in said["stderr"]
+    assert list(place.iterdir()) == []
+
+
+def test_a_program_that_execs_in_mid_capture(workbench: Workbench, place: Path) -> None:
+    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "exec"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("EXIT-SUCCESS") == 1
+
+
+def test_a_fault_before_the_target_is_named(workbench: Workbench, place: Path) -> None:
+    said = workbench.error(5, *extract(workbench, place / "x.kcap", "fault-before"))
+    assert "0x123456789000" in said["stderr"]
+    assert "before the dispatch that was to be captured" in said["stderr"]
+    assert "[capture.device-stopped]" in said["stderr"]
+    assert list(place.iterdir()) == []
+
+
+def test_a_fault_after_the_target_does_no_harm(workbench: Workbench, place: Path) -> None:
+    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "fault-after"))
+    assert done.returncode == 0, done.stderr
+    assert "SIGABRT" in done.stderr
+    assert workbench.verdict("replay", place / "x.kcap")["verdict"] == "faithful"
+
+
+@pytest.mark.parametrize(("kernel", "how"), [("target", "forever-before"), ("forever", "forever-after")])
+def test_a_kernel_that_never_ends(workbench: Workbench, place: Path, kernel: str, how: str) -> None:
+    start = time.monotonic()
+    said = workbench.error(5, *extract(workbench, place / "x.kcap", "--timeout", "6", how, kernel=kernel))
+    assert time.monotonic() - start < 30
+    assert "within 6 s" in said["stderr"] or "in time" in said["stderr"]
+    assert "--timeout 24" in said["stderr"]
+    assert list(place.iterdir()) == []
+
+
+def test_a_capture_outlives_a_kernel_that_never_ends(workbench: Workbench, place: Path) -> None:
+    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "--timeout", "8", "forever-after"))
+    assert done.returncode == 0, done.stderr
+    assert "its capture is whole" in done.stderr
+    assert workbench.verdict("replay", place / "x.kcap")["verdict"] == "faithful"
