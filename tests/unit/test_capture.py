@@ -14,7 +14,7 @@ from kerncap.bundle.seal import allowed_environment
 from kerncap.capture.application import Captured, Order, describe_status, run_application
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.errors import CaptureError, HostError, KerncapError
-from kerncap.native import Device, NativeFiles
+from kerncap.native import Device, NativeFiles, Stop, read_stops
 
 WORK = 'W=$(dirname "$KERNCAP_CAPTURE_CONTROL")\n'
 SEEN = {
@@ -131,3 +131,22 @@ def test_sealing_adds_and_keeps(reproducer: Path) -> None:
 
 def test_capture_error_class() -> None:
     assert CaptureError("m", code="capture.x").exit_code == 5
+
+
+def test_the_virtual_gpus_reason_is_part_of_the_failure(
+    tmp_path: Path, files: NativeFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = Stop("vgpu.unimplemented-instruction", "gfx942: v_new_op at pc 0x10 words 1 2")
+    monkeypatch.setattr("kerncap.capture.application.native.read_stops", lambda path: [stop])
+    error = failure(tmp_path, files, "touch $W/claim; exit 2")
+    assert (error.code, error.exit_code) == ("capture.device-stopped", 5)
+    assert "exited with 2" in error.message
+    assert "v_new_op at pc 0x10 words 1 2 [vgpu.unimplemented-instruction]" in error.message
+    assert "--device gpu" in str(error.hint)
+
+
+def test_stop_lines_are_read_from_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "stops"
+    assert read_stops(path) == []
+    path.write_bytes(b"kerncap-vgpu: vgpu.page-fault: store to 0x10\nkerncap-vgpu: vgpu.bad-dispatch: \xff\n")
+    assert [stop.code for stop in read_stops(path)] == ["vgpu.page-fault", "vgpu.bad-dispatch"]

@@ -88,7 +88,7 @@ def test_installed_in_bash(folder: Path, tmp_path: Path) -> None:
     home.mkdir()
     programs.mkdir()
     program = programs / "kerncap"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -m kerncap \"$@\"\n")
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kerncap "$@"\n')
     program.chmod(0o755)
     env = {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(_ROOT)}
     done = subprocess.run([program, "--install-completion", "bash"], env=env, capture_output=True, text=True)

@@ -229,6 +229,16 @@ def test_memory_that_was_not_captured_is_never_faithful(bundle: Bundle, tmp_path
     plan = make_plan(capture, bundle.index, tmp_path)
     verdict = judge(plan, capture, run_json())
     assert (verdict.verdict, verdict.passed) == ("differs", False)
+    assert "whether the kernel uses it is not known" in verdict.reasons[0]
+
+
+def test_memory_that_the_dispatch_did_not_touch_is_not_missed(bundle: Bundle, tmp_path: Path) -> None:
+    from kerncap.bundle.capture import Unreadable
+
+    plan = make_plan(bundle.capture, bundle.index, tmp_path)
+    for touched, word in ((False, "faithful"), (True, "differs"), (None, "differs")):
+        capture = replace(bundle.capture, unreadable=(Unreadable(4096, 4096, "permission", touched),))
+        assert judge(plan, capture, run_json()).verdict == word
 
 
 def test_a_variant_must_agree_in_every_state(bundle: Bundle, tmp_path: Path) -> None:
@@ -251,6 +261,18 @@ def test_a_do_nothing_variant_that_only_the_captured_state_judges_is_refused(bun
         judge(plan, capture, run_json(changed_bytes=0))
     assert error.value.code == "replay.not-judged"
     assert judge(plan, capture, run_json(changed_bytes=0, **WRONG)).verdict == "differs"
+
+
+def test_a_perturbed_state_that_changes_nothing_either_tells_nothing(bundle: Bundle, tmp_path: Path) -> None:
+    capture = with_write_set(bundle.capture, ((0, 0, 100),), ((0, 0, 100),))
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v.hsaco")
+    assert plan.names == (CAPTURED, REFERENCE, PERTURBED)
+    still = run_json(changed_bytes=0)
+    with pytest.raises(KerncapError) as error:
+        judge(plan, capture, still, run_json(changed_bytes=0, bytes_compared=0), still)
+    assert error.value.code == "replay.not-judged"
+    moved = run_json(changed_bytes=4, bytes_compared=0)
+    assert judge(plan, capture, still, moved, run_json(changed_bytes=4)).verdict == "equivalent"
 
 
 def write_dump(folder: Path, ranges: list[list[int]], expected: bytes, actual: bytes) -> Path:
@@ -328,6 +350,10 @@ def test_write_set_from_a_trace(bundle: Bundle, tmp_path: Path) -> None:
     assert found.written == ((0, 16, 8), (2, 4, 4))
     assert found.read_first == ((0, 0, 4),)
     assert found.outside_bytes == 32
+    assert found.outside == ((64, 32),)
+    assert found.touches(4095, 0)
+    assert found.touches(80, 8)
+    assert not found.touches(4096, 1 << 20)
     with pytest.raises(ReplayError):
         read_trace(trace, 3, bundle.index, [])
 

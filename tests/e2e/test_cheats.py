@@ -1,0 +1,76 @@
+"""Variants that leave the captured bytes without computing them, or more than the right bytes: none may pass.
+
+And state that a code object does not export: it is captured and restored like any other variable.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from workbench import Case, Workbench
+
+TARGET = "gfx942"
+CHEATS = {"hard-coded": 3, "all-but-last": 4, "beyond-the-end": 5, "into-the-input": 6, "captured-input-only": 8}
+KERNELS = ("cpp_float", "cpp_int", "c_float", "c_double", "c_half", "c_int", "c_long", "c_byte", "through_pointers")
+
+
+def code_object(workbench: Workbench, variant: int) -> Path:
+    out = workbench.work / f"cheats-{variant}.hsaco"
+    if not out.exists():
+        argv = ["hipcc", f"--offload-arch={TARGET}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
+        argv += [f"-DVARIANT={variant}", str(workbench.sources / "cheats.hip"), "-o", str(out)]
+        workbench.container.run(argv, check=True)
+    return out
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_inputs_of_every_type_are_perturbed(workbench: Workbench, kernel: str) -> None:
+    capture = workbench.capture(Case("cheats", kernel), TARGET)
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 0))
+    assert document["verdict"] == "equivalent", document
+    assert document["judged"] == ["captured", "poisoned", "perturbed"]
+    for cheat in ("hard-coded", "captured-input-only"):
+        document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, CHEATS[cheat]))
+        assert document["verdict"] == "differs", (cheat, document)
+        assert document["reasons"][0].startswith("perturbed: ")
+
+
+@pytest.mark.parametrize("cheat", ["all-but-last", "beyond-the-end", "into-the-input"])
+def test_a_byte_too_few_or_too_many_is_noticed(workbench: Workbench, cheat: str) -> None:
+    capture = workbench.capture(Case("cheats", "c_int"), TARGET)
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, CHEATS[cheat]))
+    assert document["verdict"] == "differs", document
+
+
+def test_a_variant_that_keeps_its_own_output(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("cheats", "c_int", 1), TARGET)
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 7))
+    assert document["changed_bytes"] == 0
+    assert document["verdict"] == "differs", document
+
+
+def test_variables_that_are_not_exported(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("private_state", "use"), TARGET)
+    document = workbench.verdict("replay", capture)
+    assert document["verdict"] == "faithful", document
+    regions = json.loads((capture / "capture" / "index.json").read_text())["regions"]
+    assert {r["symbol"] for r in regions if r["kind"] == "variable"} == {"_ZL7counter", "_ZL5table"}
+    assert json.loads((capture / "capture" / "capture.json").read_text())["unreadable"] == []
+    assert workbench.verdict("replay", capture, "--withhold-variables")["verdict"] == "differs"
+    for variant, name in ((1, "nothing"), (2, "wrong-constant")):
+        hsaco = workbench.variant("private_state", TARGET, name)
+        assert workbench.verdict("validate", capture, "--hsaco", hsaco)["verdict"] == "differs", variant
+
+
+def test_a_kernel_that_could_call_the_host_and_does_not(workbench: Workbench) -> None:
+    document = workbench.verdict("replay", workbench.capture(Case("host_calls", "checked"), TARGET))
+    assert document["verdict"] == "faithful", document
+
+
+def test_a_kernel_that_calls_the_host_is_refused_by_name(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("host_calls", "prints"), TARGET)
+    said = workbench.error(6, "replay", capture)
+    assert "[replay.hostcall]" in said["stderr"]
+    assert "printf" in said["stderr"]
