@@ -182,6 +182,9 @@ def _no_match(order: Order, seen: Sequence[Mapping[str, Any]], status: str) -> C
     listed = near or sorted(set(names))[:_LISTED]
     what = "these look alike" if near else "these were dispatched"
     text = f"no dispatch matched {order.kernel!r} in {queues} queues and {dispatches} dispatches"
+    idle = sorted({str(k.get("demangled") or k.get("name")) for k in kernels if k.get("matched")})
+    if idle:
+        text += f"; the application loaded {', '.join(idle[:_LISTED])} and never dispatched it"
     if listed:
         text += f"; {what}: " + ", ".join(listed)
     hint = f"kerncap extract {near[0].split('(')[0]!r} ..." if near else "a name, a glob with * or a mangled name"

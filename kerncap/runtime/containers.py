@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 _BUNDLE = "/bundle"
 _BUNDLE_TAR = "/bundle.kcap.tar"
 _BUNDLE_PARTS = ("oci-layout", "index.json", "blobs", "capture", "capture.json", "src", "vfs.yaml", "compile.json")
-_HSACO = "/variant.hsaco"
+VARIANT_AT = "/variant.hsaco"
 _COLLECTED = "/tmp/collected"
 _CREATION_S = 5.0  # for the engine to finish creating a container that nobody waits for any more
 _MAX_STDOUT_BYTES = 512 << 20
@@ -171,7 +171,7 @@ def docker_line(job: Job, lasting: Lasting | None = None) -> str:
     spec, lasting = _spec(job), lasting or Lasting()
     inside, volumes = _mounts(job)
     if lasting.hsaco is not None:
-        volumes = (*volumes[:-1], (lasting.hsaco, _HSACO))
+        volumes = (*volumes[:-1], (lasting.hsaco, VARIANT_AT))
     spec = replace(spec, volumes=volumes)
     if lasting.reference is not None:
         command = [lasting.reference if word == inside else word for word in spec.command]
@@ -299,7 +299,7 @@ def _spec(job: Job) -> _Spec:
     command += ["--collect", _COLLECTED] if job.collect else []
     command += [job.command, inside, *job.arguments]
     command += [job.collect, _COLLECTED] if job.collect else []
-    command += ["--hsaco", _HSACO] if job.hsaco else []
+    command += ["--hsaco", VARIANT_AT] if job.hsaco else []
     command += ["--device", job.device] if job.device else []
     command += ["--json"]
     devices, groups = _devices(job.device)
@@ -328,7 +328,7 @@ def _mounts(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
     if job.hsaco is not None:
         if not job.hsaco.is_file():
             raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=f"ls -l {job.hsaco}")
-        volumes.append((job.hsaco.resolve(), _HSACO))
+        volumes.append((job.hsaco.resolve(), VARIANT_AT))
     return inside, tuple(volumes)
 
 

@@ -251,7 +251,11 @@ def _check_hsaco(hsaco: Path | None, bundle: Bundle) -> Path | None:
             f"{native.target_of_isa(bundle.capture.code_object.isa)} ...",
         )
     if not magic.startswith(b"\x7fELF"):
-        raise UsageError(f"{hsaco} is no code object: it is not an ELF file", code="usage.not-a-code-object")
+        raise UsageError(
+            f"{hsaco} is no code object: it is not an ELF file",
+            code="usage.not-a-code-object",
+            hint="--hsaco FILE, of hipcc --cuda-device-only --no-gpu-bundle-output",
+        )
     return hsaco.absolute()
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
+from kerncap.errors import KerncapError
 from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
@@ -82,7 +83,17 @@ def run(source: str, options: RunOptions) -> Verdict:
         )
         options.say(containers.docker_line(job, lasting))
         done = containers.run(job, on_stderr=options.on_stderr)
-        return parse_verdict(_document(done, "validate", source))
+        try:
+            return parse_verdict(_document(done, "validate", source))
+        except KerncapError as error:
+            raise _as_named(error, options.hsaco) from None
+
+
+def _as_named(error: KerncapError, hsaco: Path | None) -> KerncapError:
+    """The same error with the variant's name on this host: inside it has the name that it is mounted at."""
+    if hsaco is not None:
+        error.message = error.message.replace(containers.VARIANT_AT, str(hsaco))
+    return error
 
 
 def _free_name(folder: Path) -> Path:

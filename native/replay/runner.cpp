@@ -58,8 +58,7 @@ class Runner {
     captured_ = std::make_unique<Program>(device_, read_blob(input_.request.blobs, input_.capture.code_object, kMaxCodeObjectBytes), kernel);
     for (const RunRequest& run : input_.request.runs) {
       if (!run.hsaco || variants_.contains(*run.hsaco)) continue;
-      const auto& program = variants_[*run.hsaco] =
-          std::make_unique<Program>(device_, read_file(*run.hsaco, kMaxCodeObjectBytes), kernel);
+      const auto& program = variants_[*run.hsaco] = load_variant(*run.hsaco, kernel);
       // Refused here if it does not fit, before any data moves.
       launch_sizes(input_.capture, captured_->kernel(), program->kernel());
       kernarg_of(*program, 0);
@@ -67,6 +66,17 @@ class Runner {
     }
     kernarg_of(*captured_, 0);
     variables_of(*captured_);
+  }
+
+  // What is wrong with a variant is never the bundle's fault.
+  std::unique_ptr<Program> load_variant(const std::filesystem::path& path, const std::string& kernel) const {
+    try {
+      return std::make_unique<Program>(device_, read_file(path, kMaxCodeObjectBytes), kernel);
+    } catch (const Error& error) {
+      const bool malformed = error.code().starts_with("bundle.");
+      throw Error(malformed ? "usage.bad-variant" : error.code(), "variant " + printable(path.native()) + ": " + error.what(),
+                  "hipcc --cuda-device-only --no-gpu-bundle-output --offload-arch=" + device_.name + " -o VARIANT.hsaco SOURCE.hip");
+    }
   }
 
   const Program& program_of(const RunRequest& run) const { return run.hsaco ? *variants_.at(*run.hsaco) : *captured_; }

@@ -74,3 +74,34 @@ def test_a_kernel_that_calls_the_host_is_refused_by_name(workbench: Workbench) -
     said = workbench.error(6, "replay", capture)
     assert "[replay.hostcall]" in said["stderr"]
     assert "printf" in said["stderr"]
+
+
+def test_what_is_no_variant_is_refused_as_a_variant(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("cheats", "c_int"), TARGET)
+    whole = code_object(workbench, 0).read_bytes()
+    cut = workbench.work / "cut.hsaco"
+    cut.write_bytes(whole[:3000])
+    said = workbench.error(2, "validate", capture, "--hsaco", cut)
+    assert f"variant {cut}: " in said["stderr"]
+    assert "[usage.bad-variant]" in said["stderr"]
+    text = workbench.work / "text.hsaco"
+    text.write_text("no code\n")
+    assert "not an ELF file" in workbench.error(2, "validate", capture, "--hsaco", text)["stderr"]
+    host_program = workbench.program("cheats")
+    assert "not for AMD GPUs" in workbench.error(2, "validate", capture, "--hsaco", host_program)["stderr"]
+    other = workbench.variant("pipeline", TARGET, "nothing")
+    said = workbench.error(6, "validate", capture, "--hsaco", other)
+    assert "has no kernel c_int" in said["stderr"]
+
+
+def test_a_variant_with_other_arguments_is_refused(workbench: Workbench) -> None:
+    source = workbench.work / "other_arguments.hip"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        'extern "C" __global__ void c_int(int* y, long n, const int* x) { y[n] = x[0]; }\n'
+    )
+    hsaco = source.with_suffix(".hsaco")
+    argv = ["hipcc", f"--offload-arch={TARGET}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2", source]
+    workbench.container.run([*argv, "-o", hsaco], check=True)
+    said = workbench.error(6, "validate", workbench.capture(Case("cheats", "c_int"), TARGET), "--hsaco", hsaco)
+    assert "[replay.variant-arguments]" in said["stderr"]

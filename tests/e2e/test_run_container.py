@@ -71,6 +71,17 @@ def test_result_comes_back(suite: str, layout: Path) -> None:
     assert json.loads(outcome.stdout)["digest"] == json.loads(here.stdout)["digest"]
 
 
+def test_a_bad_variant_has_its_name_on_this_host(suite: str, layout: Path, tmp_path: Path) -> None:
+    variant = tmp_path / "mine.hsaco"
+    variant.write_text("no code\n")
+    argv = [*KERNCAP, "run", str(layout), "--image", image(suite), "--hsaco", str(variant), "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    document = json.loads(done.stdout)
+    assert document["code"] == "usage.not-a-code-object"
+    assert document["message"].startswith(f"{variant} is no code object")
+
+
 def test_printed_line_does_the_same(suite: str, layout: Path) -> None:
     job = Job(image(suite), "inspect", layout, device=None, timeout_s=60)
     done = subprocess.run(containers.docker_line(job), shell=True, capture_output=True, timeout=120)

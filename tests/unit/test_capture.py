@@ -150,3 +150,11 @@ def test_stop_lines_are_read_from_their_file(tmp_path: Path) -> None:
     assert read_stops(path) == []
     path.write_bytes(b"kerncap-vgpu: vgpu.page-fault: store to 0x10\nkerncap-vgpu: vgpu.bad-dispatch: \xff\n")
     assert [stop.code for stop in read_stops(path)] == ["vgpu.page-fault", "vgpu.bad-dispatch"]
+
+
+def test_a_kernel_that_is_there_and_never_dispatched_is_named(tmp_path: Path, files: NativeFiles) -> None:
+    idle = {"name": "_Z4idlePf", "demangled": "idle(float*)", "dispatches": 0, "matched": True}
+    seen = {**SEEN, "kernels": [*SEEN["kernels"], idle]}  # type: ignore[misc]
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", kernel="idle")
+    assert error.code == "capture.no-match"
+    assert "loaded idle(float*) and never dispatched it" in error.message
