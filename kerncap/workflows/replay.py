@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.capture import CodeObject
 from kerncap.bundle.content import read_before
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
@@ -186,13 +188,23 @@ def run_replay(
         raise ReplayError(f"kerncap-replay wrote no JSON: {error}", code="replay.bad-result") from error
     if result.error is None:
         return result
-    return replace(result, error=_stopped_by(done.error_text) or result.error)
+    return replace(result, error=_stopped_by(done.error_text, bundle.capture.code_object) or result.error)
 
 
-def _stopped_by(said: str) -> KerncapError | None:
+_NO_CODE = re.compile(r"no code at this address at pc (0x[0-9a-f]+)")
+
+
+def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
     """Why the virtual GPU stopped the queue: kerncap-replay sees a queue error only. Faults it reports itself."""
     for stop in native.stops_in(said):
         if stop.code != "vgpu.page-fault":
+            no_code = _NO_CODE.search(stop.text)
+            if no_code and code.load_va <= int(no_code[1], 16) < code.load_va + code.load_size:
+                return ReplayError(
+                    "the kernel calls a function by an address that was stored in memory, which a replay has elsewhere",
+                    code="replay.code-address",
+                    hint="such kernels cannot be replayed yet",
+                )
             hint = "report the instruction, or replay on a real GPU: --device gpu"
             return error_from_code(stop.code, stop.text, hint)
     return None

@@ -53,6 +53,10 @@ CaptureInfo capture_from_json(const Json& document) {
   if (!digest) code.fail("digest", "is not a digest");
   info.code_object = *digest;
   info.isa = code.string("isa");
+  if (!code.is_null("load_va") && !code.is_null("load_size")) {
+    info.code_va = code.u64("load_va");
+    info.code_bytes = code.u64("load_size");
+  }
   if (!fields.is_null("outcome")) info.faulted = fields.object("outcome").string("status") != "completed";
   return info;
 }

@@ -24,6 +24,8 @@ struct CaptureInfo {
   std::vector<std::byte> kernarg;
   Sha256Digest code_object{};
   std::string isa;
+  std::uint64_t code_va = 0;  // where the application had the code object; 0: not known
+  std::uint64_t code_bytes = 0;
   bool faulted = false;  // the captured dispatch itself ended in a fault
 };
 

@@ -22,6 +22,7 @@
 namespace kerncap::replay {
 namespace {
 
+constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kMaxCodeObjectBytes = std::uint64_t{1} << 30;
 
 std::string hex(std::uint64_t value) {
@@ -197,6 +198,14 @@ class Runner {
           return stop("error", "replay.hostcall",
                       "the kernel calls the application's host side (printf, a failed assertion, malloc), which a replay has not",
                       "capture a dispatch that does not call it, or build the kernel without it (-DNDEBUG)");
+        }
+        // The runtime maps code in whole pages.
+        if (!input_.capture.faulted && outcome.fault_va >= input_.capture.code_va / kPageBytes * kPageBytes &&
+            outcome.fault_va < input_.capture.code_va + input_.capture.code_bytes) {
+          return stop("error", "replay.code-address",
+                      "the kernel follows an address of the application's code object (a virtual function, a function pointer or a "
+                      "variable, stored in memory), which a replay has elsewhere",
+                      "such kernels cannot be replayed yet");
         }
         return stop("fault", "replay.memory-fault",
                     "the kernel accessed " + hex(outcome.fault_va) + " (" + outcome.text + ")" +

@@ -15,8 +15,9 @@ struct Square : Shape {
   __device__ float area(float x) const override { return x * x; }
 };
 
-__global__ void prepare(char* memory) {
-  counter = 40;
+__global__ void prepare(char* memory, int* seen) {
+  counter += 35;
+  *seen = counter;
   for (int i = 0; i < 64; ++i) table[i] = 0.5f * static_cast<float>(i);
   new (memory) Square;
 }
@@ -33,9 +34,11 @@ __global__ void area(const char* memory, float* y) { y[threadIdx.x] = reinterpre
 int main() {
   char* memory;
   float* y;
+  int* seen;
   HIP_CHECK(hipMalloc(&memory, 64));
   HIP_CHECK(hipMalloc(&y, 64 * sizeof(float)));
-  prepare<<<1, 1>>>(memory);
+  HIP_CHECK(hipMalloc(&seen, sizeof(int)));
+  prepare<<<1, 1>>>(memory, seen);
   area<<<1, 64>>>(memory, y);
   use<<<1, 64>>>(y);
   HIP_CHECK(hipGetLastError());
