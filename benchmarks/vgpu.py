@@ -1,8 +1,9 @@
 """Speed of the virtual GPU's interpreter beside the same kernels built for the host by clang -O2, in one run.
 
-`make bench` runs it after the others. Both sides run in one process (`vgpu_bench`, built and run in the tool chain image)
-and are measured by their threads' CPU time, so that a busy machine changes the ratios little; the gain of a second thread
-is wall time and counts only while the machine is otherwise idle. Usage: vgpu.py [--suite S] [--target T ...] [KERNEL ...]
+`make bench` runs it after the others. Both sides run in one process (`vgpu_bench`, built and run in the tool chain
+image) and are measured by their threads' CPU time, so that a busy machine changes the ratios little; the gain of a
+second thread is wall time and counts only while the machine is otherwise idle.
+Usage: vgpu.py [--suite S] [--target T ...] [KERNEL ...]
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def main() -> int:
         idle = os.getloadavg()[0] <= IDLE_LOAD
         rows = measure(arguments.suite, target, arguments.kernels)
         print(f"{target}             vgpu ms  host ms   ratio limit  ns/inst  Glane/s  GFLOP/s  2 threads")
-        good = all([report(row, idle) for row in rows]) and good
+        verdicts = [report(row, idle) for row in rows]
+        good = all(verdicts) and good
         if not idle:
             print("2 threads: not judged (-), the machine was busy")
     return 0 if good else 1
