@@ -6,7 +6,12 @@ DEMO_SUITE := trixie
 # Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
 PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
 
-.PHONY: help demo test test-full setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder bench lint clean
+# Random programs: how long, and from which seed on.
+FUZZ_TIME := 600
+FUZZ_SEED := 1000
+TOOLCHAIN := kerncap/toolchain
+
+.PHONY: help demo test test-full setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +60,13 @@ FUZZ_SECONDS := 300
 fuzz-decoder: setup  ## libFuzzer on the virtual GPU's decoder and interpreter for FUZZ_SECONDS
 	@$(PYTHON) -m kerncap image build --only toolchain trixie >/dev/null
 	scripts/build-native trixie --fuzz $(FUZZ_SECONDS)
+
+fuzz: setup images  ## random programs on the virtual GPU and on the host; FUZZ_TIME=600 seconds a suite, FUZZ_SEED=n
+	@status=0; for suite in $(SUITES); do \
+	  docker run --rm --network none --user "$$(id -u):$$(id -g)" -v "$(CURDIR):/src:ro" -w /src $(TOOLCHAIN):$$suite \
+	    python3 -B tests/fuzz/campaign.py --native build/native/$$suite --time $(FUZZ_TIME) \
+	    --seeds $(FUZZ_SEED):$$(($(FUZZ_SEED) + 1000000)) || status=1; \
+	done; exit $$status
 
 bench: setup images  ## speed, as ratios measured in one run
 	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status

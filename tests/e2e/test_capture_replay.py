@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,18 @@ def test_a_fault_is_captured_and_replays_as_a_fault(workbench: Workbench, target
     document = workbench.verdict("validate", out, "--hsaco", hsaco)
     assert document["verdict"] == "differs"
     assert "did not fault" in document["reasons"][0]
+
+
+def test_an_unimplemented_instruction_is_named(workbench: Workbench, target: str) -> None:
+    """The queue stops, and the error says target, mnemonic, pc and words: exit code 6, no verdict."""
+    bundle = workbench.capture(CASES[0], target)
+    hsaco = workbench.variant("unimplemented", target, "nothing")
+    said = workbench.error(6, "replay", bundle, "--hsaco", hsaco)["stderr"]
+    assert "[vgpu.unimplemented-instruction]" in said
+    found = re.search(rf"{target}: (\S+) .*?at pc 0x([0-9a-f]+) words((?: [0-9a-f]{{8}})+): ", said)
+    assert found, said
+    assert found[1] == "ds_gws_barrier"
+    assert int(found[2], 16) % 4 == 0
+    first = int(found[3].split()[0], 16)
+    assert first >> 26 == 0b110110, "the DS encoding"
+    assert first & 0xFFFF == 4, "its offset"

@@ -340,6 +340,81 @@ TEST(Mubuf, BoundsAreSemantics) {
   }
 }
 
+// Source: "CDNA3 ISA" and LLVM AMDGPUUsage, loads to LDS: m0 + offset + 4 * lane; the offset counts on both sides.
+TEST(Mubuf, LoadsToLds) {
+  for (Target t : {Target::gfx90a, Target::gfx942}) {
+    Machine m(t);
+    std::array<std::uint32_t, 8> data{0x80, 2, 0xfffffff0, 4, 5, 6, 7, 8};
+    m.memory_.add(data.data(), sizeof data);
+    m.set64(4, reinterpret_cast<std::uintptr_t>(data.data()));
+    m.wave.s[6] = 16;
+    m.wave.s[7] = 0;
+    m.wave.s[kM0] = 16;
+    m.wave.set_exec(0xd);
+    m.v(1, 0) = 4;
+    m.v(1, 2) = 0;
+    m.v(1, 3) = 12;  // with the offset out of range: zero
+    m.set_lds(24, 77);
+    m.set_lds(32, 77);
+    EXPECT_EQ(m.run({0xe0511004, 0x80010001}), "buffer_load_dword v1, s[4:7], 0 offen offset:4 lds");
+    EXPECT_EQ(m.lds(20), 0xfffffff0u);
+    EXPECT_EQ(m.lds(24), 77u) << "lane 1 is off";
+    EXPECT_EQ(m.lds(28), 2u);
+    EXPECT_EQ(m.lds(32), 0u);
+    EXPECT_EQ(m.run({0xe0451004, 0x80010001}), "buffer_load_sbyte v1, s[4:7], 0 offen offset:4 lds");
+    EXPECT_EQ(m.lds(20), 0xfffffff0u);
+    m.v(1, 0) = 0xfffffffc;  // offsets do not wrap: out of range
+    m.run({0xe0451004, 0x80010001});
+    EXPECT_EQ(m.lds(20), 0u);
+  }
+  // 128-bit loads have no such form on these targets.
+  EXPECT_EQ(decode(Target::gfx942, 64, Words{0xe05d1004, 0x80010001}, 0).status, Decoded::Status::unknown);
+}
+
+// gfx90a has a bit for what has an opcode of its own on gfx942.
+TEST(Global, LoadsToLds) {
+  for (Target t : {Target::gfx90a, Target::gfx942}) {
+    Machine m(t);
+    std::array<std::uint32_t, 4> data{1, 2, 3, 4};
+    m.memory_.add(data.data(), sizeof data);
+    m.wave.set_exec(3);
+    m.address(0, 0, &data[2]);
+    m.address(0, 1, &data[1]);
+    m.wave.s[kM0] = 100;
+    const Words load = t == Target::gfx90a ? Words{0xdc50a000, 0x007f0000} : Words{0xdca88000, 0x007f0000};
+    EXPECT_EQ(m.run(load), "global_load_lds_dword v[0:1], off");
+    EXPECT_EQ(m.lds(100), 3u);
+    EXPECT_EQ(m.lds(104), 2u);
+  }
+  EXPECT_EQ(decode(Target::gfx90a, 64, Words{0xdca88000, 0x007f0000}, 0).status, Decoded::Status::unknown);
+  EXPECT_EQ(decode(Target::gfx90a, 64, Words{0xdc54a000, 0x007f0000}, 0).status, Decoded::Status::unknown);
+}
+
+// Source: LLVM, FeatureMemoryAtomicFAddF32DenormalSupport; LDS obeys the mode.
+TEST(Atomics, DenormalsOfAnAddition) {
+  const std::uint32_t tiny = 0x00000003, sign_tiny = 0x80000001;
+  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+    Machine m(t);
+    std::uint32_t cell = tiny;
+    m.memory_.add(&cell, sizeof cell);
+    m.wave.set_exec(1);
+    m.address(0, 0, &cell);
+    m.v(4, 0) = sign_tiny;
+    m.run(t == Target::gfx1100 ? Words{0xdd5a0000, 0x007c0400} : Words{0xdd348000, 0x007f0400});
+    EXPECT_EQ(cell, t == Target::gfx942 ? 2u : 0u) << name(t);
+    m.v(0, 0) = 8;
+    m.v(1, 0) = sign_tiny;
+    const Words add = t == Target::gfx1100 ? Words{0xd8540000, 0x00000100} : Words{0xd82a0000, 0x00000100};
+    m.set_lds(8, tiny);
+    m.run(add);
+    EXPECT_EQ(m.lds(8), 2u);
+    m.wave.mode.denorm32 = 0;
+    m.set_lds(8, tiny);
+    m.run(add);
+    EXPECT_EQ(m.lds(8), 0u);
+  }
+}
+
 TEST(Decode, UnknownStopsByName) {
   const Decoded opcode = decode(Target::gfx942, 64, Words{0x80000000u | 0x5fu << 23}, 0);
   EXPECT_EQ(opcode.status, Decoded::Status::unknown);
@@ -347,6 +422,9 @@ TEST(Decode, UnknownStopsByName) {
   const Decoded gds = decode(Target::gfx942, 64, Words{0xd8000000u | 0x36u << 17 | 1u << 16, 0x04000002}, 0);
   EXPECT_EQ(gds.status, Decoded::Status::unknown);
   EXPECT_NE(gds.reason.find("gds"), std::string::npos);
+  const Decoded gws = decode(Target::gfx1100, 32, Words{0xd8000000u | 0x1du << 18 | 1u << 17 | 4, 0x00000200}, 0);
+  EXPECT_EQ(gws.status, Decoded::Status::unknown);
+  EXPECT_EQ(print(gws, Target::gfx1100, 32), "ds_gws_barrier v2 offset:4 gds");
   EXPECT_EQ(decode(Target::gfx942, 64, Words{0xc0060100}, 0).status, Decoded::Status::illegal);  // cut short
   EXPECT_EQ(decode(Target::gfx942, 64, Words{0xc0121f00, 0}, 0).status, Decoded::Status::illegal);  // s[124:139]
 }

@@ -48,8 +48,6 @@ TEST(ValuFloat, ModifiersAndClamp) {
   m.wave.mode.dx10_clamp = false;
   m.run("v_add_f32", v(1), {v(10), v(11)}, [](Inst& i) { i.clamp = true; });
   EXPECT_EQ(m.reg(1), kNan);
-  m.run("v_add_f32", v(1), {v(10), v(11)}, [](Inst& i) { i.omod = 1; });
-  EXPECT_STREQ(m.refused, "omod is not implemented");
   m.run("v_and_b32", v(1), {v(10), v(11)}, [](Inst& i) { i.neg = 1; });
   EXPECT_NE(m.refused, nullptr);
   m.run("v_cndmask_b32", v(1), {k(f32(2.0f)), k(f32(3.0f)), k(0)}, [](Inst& i) { i.neg = 1; });
@@ -352,6 +350,28 @@ TEST(ValuFloat, TrigPreop) {
   m.run("v_trig_preop_f64", v(4), {v(10), k(1)});
   EXPECT_LT(as_double(m.wide(4)), 0x1p-53);
   EXPECT_GT(as_double(m.wide(4)), 0.0);
+}
+
+// Source: "CDNA3 ISA" and "RDNA3 ISA", output modifiers: not with IEEE mode or kept denormals, and no negative zero.
+TEST(ValuFloat, OutputModifiers) {
+  Machine m;
+  const auto with = [](unsigned omod) { return [omod](Inst& i) { i.omod = static_cast<std::uint8_t>(omod); }; };
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(2.0f)}, with(1)), f32(3.0f));
+  m.wave.mode.ieee = false;
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(2.0f)}, with(1)), f32(3.0f));
+  m.wave.mode.denorm32 = m.wave.mode.denorm64_16 = 0;
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(2.0f)}, with(1)), f32(6.0f));
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(2.0f)}, with(2)), f32(12.0f));
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(2.0f)}, with(3)), f32(1.5f));
+  EXPECT_EQ(m.op("v_mul_f32", {f32(-1.0f), f32(0.0f)}, with(1)), 0u);
+  EXPECT_EQ(m.op("v_max_f32", {f32(0x1p-126f), f32(0x1p-126f)}, with(3)), 0u);
+  EXPECT_EQ(m.op("v_add_f32", {f32(1.0f), f32(-0.25f)}, [](Inst& i) { i.omod = 1, i.clamp = true; }), f32(1.0f));
+  EXPECT_EQ(m.op("v_add_f16", {0x3c00, 0x4000}, with(2)) & 0xffff, 0x4a00u);
+  m.set_wide(10, f64(1.5));
+  m.run("v_add_f64", v(2), {v(10), v(10)}, with(3));
+  EXPECT_EQ(as_double(m.wide(2)), 1.5);
+  m.run("v_add_u32", v(2), {v(10), v(10)}, with(1));
+  EXPECT_NE(m.refused, nullptr);
 }
 
 }  // namespace

@@ -201,5 +201,45 @@ TEST(ValuInt, Packed) {
   EXPECT_EQ(m.op("v_pk_add_u16", {0x00050007, 0x00010002}, [](Inst& i) { i.op_sel = 1; i.op_sel_hi = 2; }), 0x00080007u);
 }
 
+// op_sel chooses the halves of 16-bit elements, as in packed arithmetic.
+TEST(ValuInt, DotProductsOfChosenHalves) {
+  Machine m;
+  EXPECT_EQ(m.op("v_dot2_u32_u16", {0x00020003, 0x00050007, 1}), 32u);
+  const auto swap_first = [](Inst& i) { i.op_sel = 1, i.op_sel_hi = 2; };
+  EXPECT_EQ(m.op("v_dot2_u32_u16", {0x00020003, 0x00050007, 1}, swap_first), 30u);
+  const auto low_twice = [](Inst& i) { i.op_sel_hi = 0; };
+  EXPECT_EQ(m.op("v_dot2_i32_i16", {0x0002ffff, 0x00050007, 1}, low_twice), 0xfffffff3u);
+  EXPECT_EQ(m.op("v_dot4_u32_u8", {0x04030201, 0x01010101, 0}, [](Inst& i) { i.op_sel_hi = 0; }), 10u);
+}
+
+// Source: "CDNA3 ISA" V_QSAD_PK_U16_U8, V_MQSAD_PK_U16_U8, V_MQSAD_U32_U8.
+TEST(ValuInt, SumsAtFourPositions) {
+  Machine m;
+  m.set_wide(10, 0x0807060504030201ull);
+  m.set(12, 0x04030201);
+  m.set_wide(14, 0xffff000300020001ull);
+  m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
+  EXPECT_EQ(m.wide(2), 0x000b000b00060001ull);  // sums 0, 4, 8, 12; the last wraps
+  m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)}, [](Inst& i) { i.clamp = true; });
+  EXPECT_EQ(m.wide(2), 0xffff000b00060001ull);
+  m.set(12, 0x04000001);  // two bytes of the reference are zero
+  m.run("v_mqsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
+  EXPECT_EQ(m.wide(2), 0x0005000700040001ull);
+  for (unsigned i = 0; i < 4; ++i) m.set(20 + i, 100 * i);
+  m.wave.set_exec(2);
+  m.set(4, 7);
+  m.run("v_mqsad_u32_u8", v(4), {v(10), v(12), v(20)});
+  EXPECT_EQ(m.reg(4, 0), 7u);
+  for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(m.reg(4 + i, 1), 102 * i);
+}
+
+// gfx11 names the half of a register that holds a shift amount.
+TEST(ValuInt, AlignmentByAHalf) {
+  Machine m(Target::gfx1100);
+  EXPECT_EQ(m.op("v_alignbit_b32", {0x11223344, 0x55667788, 0x00080010}), 0x33445566u);
+  EXPECT_EQ(m.op("v_alignbit_b32", {0x11223344, 0x55667788, 0x00080010}, [](Inst& i) { i.op_sel = 4; }), 0x44556677u);
+  EXPECT_EQ(m.op("v_alignbyte_b32", {0x11223344, 0x55667788, 0x00030001}, [](Inst& i) { i.op_sel = 4; }), 0x22334455u);
+}
+
 }  // namespace
 }  // namespace kerncap::vgpu::isa::test

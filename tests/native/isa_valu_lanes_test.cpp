@@ -198,12 +198,12 @@ TEST(ValuLanes, AccumulationRegisters) {
 
 TEST(ValuLanes, UnvettedFormsStopByName) {
   Machine m;
-  Inst inst = m.build("v_add_f32", v(1), {v(2), v(3)});
+  Inst inst = m.build("v_xor_b32", v(1), {v(2), v(3)});
   inst.omod = 2;
   inst.handler(m.wave, inst);
   EXPECT_EQ(m.wave.state, Wave::State::stopped);
   EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
-  EXPECT_EQ(m.wave.stop_text, "omod is not implemented");
+  EXPECT_EQ(m.wave.stop_text, "omod on a result that is no float");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // DS, FLAT/GLOBAL/SCRATCH and MUBUF.
 #include "vgpu/isa/decode/fields.hpp"
+#include "vgpu/isa/rows.hpp"
 
 namespace kerncap::vgpu::isa {
 
@@ -23,12 +24,28 @@ void decode_ds(Decoding& d) {
   if (row->src2 != Type::none) inst.src[3] = d.vector_register(field(w1, 23, 16), row->src2, acc);
 }
 
+namespace {
+
+// gfx90a marks loads to LDS by a bit, gfx942 gives them opcodes of their own: those stand in the table.
+unsigned to_lds_opcode(Decoding& d, unsigned op, bool lds) {
+  if (d.target != Target::gfx90a) return op;
+  if (!lds) {
+    if (op >= 0x26 && op <= 0x2a) d.unknown("global opcode " + std::to_string(op));
+    return op;
+  }
+  if (op < 0x10 || op > 0x14) d.unknown("FLAT lds bit");
+  return op + 0x16;
+}
+
+}  // namespace
+
 void decode_flat(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
   const bool gfx9 = d.gfx9();
   const unsigned segment = gfx9 ? field(w, 15, 14) : field(w, 17, 16);
-  const unsigned op = field(w, 24, 18);
+  const bool lds = d.target == Target::gfx90a && field(w, 13, 13);
+  const unsigned op = segment == 2 ? to_lds_opcode(d, field(w, 24, 18), lds) : field(w, 24, 18);
   static constexpr Format formats[] = {Format::flat, Format::scratch, Format::global};
   if (segment == 3) return d.illegal("FLAT segment 3");
   const Format format = formats[segment];
@@ -49,7 +66,7 @@ void decode_flat(Decoding& d) {
       scratch_vaddr = field(w, 13, 13);          // sve
     } else {
       inst.dlc = field(w, 25, 25);               // scc
-      if (field(w, 13, 13)) d.unknown("FLAT lds bit");
+      if (lds && format != Format::global) d.unknown("FLAT lds bit");
       scratch_vaddr = saddr == off;
     }
   } else {
@@ -97,7 +114,10 @@ void decode_mubuf(Decoding& d) {
     inst.tfe = field(w1, 21, 21);
   }
   if (inst.tfe) d.unknown("tfe modifier");
-  if (inst.lds) d.unknown("lds modifier");
+  if (inst.lds) {
+    inst.handler = buffer_to_lds(*row);
+    if (!inst.handler) d.unknown("lds modifier");
+  }
   if (row->src0 == Type::none) return;  // cache operations
   if (inst.offen || inst.idxen)
     inst.src[0] = d.vector_register(field(w1, 7, 0), inst.offen && inst.idxen ? Type::b64 : Type::b32);
@@ -105,7 +125,7 @@ void decode_mubuf(Decoding& d) {
   inst.src[3] = d.source(field(w1, 31, 24), Type::b32);
   if (row->src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row->src1, acc);
   // Loads and returning atomics write the data registers.
-  const bool writes = row->dst != Type::none && (!(row->flags & kReturns) || inst.glc);
+  const bool writes = row->dst != Type::none && !inst.lds && (!(row->flags & kReturns) || inst.glc);
   if (writes) inst.dst = d.vector_register(field(w1, 15, 8), row->dst, acc);
 }
 

@@ -37,6 +37,21 @@ bool refuse(Outcome& outcome, std::string why) {
   return false;
 }
 
+// Source: LLVM AMDGPUUsage, "Preloaded Kernel Arguments": with firmware that preloads, the kernel starts 256 bytes behind its
+// entry, where code for other firmware loads the same SGPRs.
+bool read_preload(Target target, const Dispatch& dispatch, AddressCache& memory, std::uint32_t spec, Kernel& k, Outcome& outcome) {
+  const unsigned length = bits(spec, 6, 0), offset = bits(spec, 15, 7);
+  if (family(target) != Family::gfx9 || length == 0) return true;
+  k.entry_va += 256;
+  k.preload.resize(length);
+  const auto va = reinterpret_cast<std::uintptr_t>(dispatch.packet.kernarg_address) + offset * 4u;
+  if (memory.read(va, k.preload.data(), length * 4u)) return true;
+  outcome.kind = Outcome::Kind::page_fault;
+  outcome.fault_va = va;
+  outcome.text = "kernel arguments to preload are not mapped";
+  return false;
+}
+
 }  // namespace
 
 bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, Kernel& k, Outcome& outcome) {
@@ -76,13 +91,13 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   if (packet.grid_size_x == 0 || packet.grid_size_y == 0 || packet.grid_size_z == 0) return refuse(outcome, "empty grid");
   if (lds_bytes > kMaxLds) return refuse(outcome, "LDS of " + std::to_string(lds_bytes) + " bytes");
   k.lds_bytes = static_cast<std::uint32_t>((lds_bytes + 511) & ~std::uint64_t{511});
-  return true;
+  return read_preload(target, dispatch, memory, d.kernarg_preload, k, outcome);
 }
 
 namespace {
 
-// User SGPRs in their fixed order. Returns the number of the next free SGPR.
-unsigned user_sgprs(Wave& w, const Kernel& k) {
+// User SGPRs in their fixed order.
+void user_sgprs(Wave& w, const Kernel& k) {
   const Dispatch& d = *w.dispatch;
   unsigned next = 0;
   const auto put = [&](std::uint64_t value) {
@@ -100,7 +115,7 @@ unsigned user_sgprs(Wave& w, const Kernel& k) {
   if (k.properties & kDispatchId) put(d.dispatch_id);
   if (k.properties & kFlatScratchInit) put(kPrivateResourceBase);
   if (k.properties & kPrivateSegmentSize) w.s[next++] = k.scratch_lane_bytes;
-  return next;
+  for (std::size_t i = 0; i < k.preload.size() && next < k.user_sgprs; ++i) w.s[next++] = k.preload[i];
 }
 
 }  // namespace

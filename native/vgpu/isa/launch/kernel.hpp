@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "vgpu/isa/executor.hpp"
 #include "vgpu/isa/memory/address.hpp"
@@ -19,6 +20,7 @@ struct Kernel {
   unsigned wave_size = 64;
   unsigned vgprs = 0, agprs = 0;
   unsigned user_sgprs = 0;
+  std::vector<std::uint32_t> preload;  // kernarg dwords that the user SGPRs end with
   std::uint32_t lds_bytes = 0;
   std::uint32_t scratch_lane_bytes = 0;
 

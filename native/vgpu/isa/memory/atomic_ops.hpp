@@ -66,6 +66,13 @@ inline constexpr auto f_fmax = [](auto o, auto d) {
   return std::bit_cast<decltype(o)>(std::fmax(std::bit_cast<F>(o), std::bit_cast<F>(d)));
 };
 
+// Source: LLVM, FeatureMemoryAtomicFAddF32DenormalSupport: memory flushes the denormals of an f32 addition on gfx90a and gfx1100
+// whatever the mode, and keeps them on gfx942; LDS obeys the mode.
+inline std::uint32_t without_denormal(std::uint32_t v) { return v & 0x7f800000u ? v : v & 0x80000000u; }
+inline constexpr auto f_fadd_flush = [](std::uint32_t o, std::uint32_t d) {
+  return without_denormal(f_fadd(without_denormal(o), without_denormal(d)));
+};
+
 inline std::uint16_t add_half(std::uint16_t a, std::uint16_t b) {
   // The sum of two halves is exact in float: one rounding.
   const float sum = static_cast<float>(std::bit_cast<_Float16>(a)) + static_cast<float>(std::bit_cast<_Float16>(b));
@@ -107,6 +114,14 @@ void atomic(Wave& w, const Inst& i) {
     const T old = update<T, F>(lanes.ptr[l], gather<T>(data, l));
     if (out) scatter<T>(out, l, old);
   });
+}
+
+// f32 additions.
+inline void atomic_add_f32(Wave& w, const Inst& i) {
+  const bool lds = i.format == Format::ds;
+  const bool flushes = lds ? w.mode.denorm32 == 0 : w.target != Target::gfx942;
+  if (flushes) atomic<std::uint32_t, f_fadd_flush>(w, i);
+  else atomic<std::uint32_t, f_fadd>(w, i);
 }
 
 }  // namespace kerncap::vgpu::isa::memory

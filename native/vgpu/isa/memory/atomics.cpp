@@ -53,9 +53,9 @@ const Row rows[] = {
     ONE("global_", global, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
     ONE("buffer_", mubuf, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
 
-    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, gfx942 | kGfx11, b32, b32, atomic<u32, f_fadd>),
-    ONE("global_", global, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic<u32, f_fadd>),
-    ONE("buffer_", mubuf, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic<u32, f_fadd>),
+    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, gfx942 | kGfx11, b32, b32, atomic_add_f32),
+    ONE("global_", global, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
+    ONE("buffer_", mubuf, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ATOMIC("atomic_min_f32", "atomic_min_f32", no, 0x51, b32, b32, atomic<u32, f_fmin>),
     ATOMIC("atomic_max_f32", "atomic_max_f32", no, 0x52, b32, b32, atomic<u32, f_fmax>),
     ATOMIC("atomic_cmpswap_f32", "atomic_cmpswap_f32", no, 0x50, b32, b64, nullptr),

@@ -137,6 +137,13 @@ const Row rows[] = {
     DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, nullptr),
     DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, nullptr),
     DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kNone, nullptr),
+    // Global wave sync: known by name only.
+    DS("ds_gws_sema_release_all", nullptr, 0x98, 0x18, none, none, none, none, kNone, nullptr),
+    DS("ds_gws_init", nullptr, 0x99, 0x19, none, none, b32, none, kNone, nullptr),
+    DS("ds_gws_sema_v", nullptr, 0x9a, 0x1a, none, none, none, none, kNone, nullptr),
+    DS("ds_gws_sema_br", nullptr, 0x9b, 0x1b, none, none, b32, none, kNone, nullptr),
+    DS("ds_gws_sema_p", nullptr, 0x9c, 0x1c, none, none, none, none, kNone, nullptr),
+    DS("ds_gws_barrier", nullptr, 0x9d, 0x1d, none, none, b32, none, kNone, nullptr),
     DS("ds_bvh_stack_rtn_b32", nullptr, no, 0xad, b32, b32, b32, b128, kNone, nullptr),
 };
 

@@ -149,7 +149,7 @@ void store_small(Wave& w, const Inst& i) {
   finish_store(w, lanes);
 }
 
-// global_load_lds_*: each lane's element goes to LDS at m0[15:0] + offset + 4 * lane. Source: "LDS DMA" of the MI300 manual.
+// global_load_lds_*, buffer_load_* lds: each lane's element goes to LDS at m0[15:0] + offset + 4 * lane. Source: "LDS DMA" of the MI300 manual.
 template <class T>
 void load_to_lds(Wave& w, const Inst& i) {
   Lanes lanes;
@@ -157,7 +157,7 @@ void load_to_lds(Wave& w, const Inst& i) {
   const std::uint32_t base = (w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(i.offset);
   std::vector<std::uint8_t>& lds = w.group->lds;
   for_each_lane(lanes.mask, [&](unsigned l) {
-    const auto wide = static_cast<std::uint32_t>(guest_load<T>(lanes.ptr[l]));
+    const auto wide = static_cast<std::uint32_t>(std::int32_t{guest_load<T>(lanes.ptr[l])});
     const std::uint64_t at = std::uint64_t{base} + 4 * l;
     if (at + 4 <= lds.size()) std::memcpy(lds.data() + at, &wide, 4);
   });
@@ -183,7 +183,7 @@ void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_
 #define CACHE(NAME, OP9, OP11, TARGETS) \
   Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
 #define TO_LDS(NAME, OP, ...) \
-  Row { NAME, nullptr, Format::global, OP, no, bit(Target::gfx942), Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }
+  Row { NAME, nullptr, Format::global, OP, no, kGfx9, Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }
 #define FORMATTED(NAME, NAME11, OP, DST, DATA) \
   Row { NAME, NAME11, Format::mubuf, OP, OP, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, nullptr }
 constexpr std::uint16_t no = kNoOpcode;
@@ -239,7 +239,7 @@ const Row rows[] = {
     TO_LDS("global_load_lds_sbyte", 0x27, load_to_lds<i8>),
     TO_LDS("global_load_lds_ushort", 0x28, load_to_lds<u16>),
     TO_LDS("global_load_lds_sshort", 0x29, load_to_lds<i16>),
-    TO_LDS("global_load_lds_dword", 0x2a, load_to_lds<std::uint32_t>),
+    TO_LDS("global_load_lds_dword", 0x2a, load_to_lds<std::int32_t>),
 
     CACHE("buffer_wbl2", 0x28, no, kGfx9),
     CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),
@@ -265,3 +265,18 @@ const Row rows[] = {
 std::span<const Row> load_store_rows() { return rows; }
 
 }  // namespace kerncap::vgpu::isa::memory
+
+namespace kerncap::vgpu::isa {
+
+Handler buffer_to_lds(const Row& row) {
+  switch (row.op9) {
+    case 0x10: return memory::load_to_lds<std::uint8_t>;
+    case 0x11: return memory::load_to_lds<std::int8_t>;
+    case 0x12: return memory::load_to_lds<std::uint16_t>;
+    case 0x13: return memory::load_to_lds<std::int16_t>;
+    case 0x14: return memory::load_to_lds<std::int32_t>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace kerncap::vgpu::isa

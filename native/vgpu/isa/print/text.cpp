@@ -91,10 +91,6 @@ std::string Text::name(const Operand& o, unsigned high_half) const {
 void Text::source(const Inst& i, unsigned k) {
   const Operand& o = i.src[k];
   std::string text = name(o, i.op_sel >> k & 1);
-  // The shift of these is a 16-bit operand to LLVM; its low bits alone count.
-  const std::string_view row = i.row->name;
-  if (k == 2 && family() == Family::gfx11 && o.kind == OperandKind::vgpr && (row == "v_alignbit_b32" || row == "v_alignbyte_b32"))
-    text += i.op_sel >> 2 & 1 ? ".h" : ".l";
   const bool neg = i.neg >> k & 1, abs = i.abs >> k & 1;
   if (i.format == Format::vop3p || i.format == Format::vop3p_mai) return item(text);
   if (i.sdwa.present && k < 2 && i.sdwa.sext[k]) text = "sext(" + text + ")";

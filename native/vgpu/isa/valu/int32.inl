@@ -145,6 +145,40 @@ constexpr auto msad_u8 = [](uint32_t a, uint32_t b, uint32_t c) {
     if (b >> i & 0xffu) c += distance(a >> i & 0xffu, b >> i & 0xffu);
   return c;
 };
+// Sums at four positions, one byte apart; the 16-bit sums wrap, or saturate with the clamp bit.
+template <auto f, bool kSaturate>
+constexpr auto quad = [](uint64_t a, uint32_t b, uint64_t c) {
+  uint64_t r = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t sum = f(static_cast<uint32_t>(a >> (8 * i)), b, static_cast<uint32_t>(c >> (16 * i)) & 0xffffu);
+    r |= uint64_t{kSaturate ? std::min(sum, 0xffffu) : sum & 0xffffu} << (16 * i);
+  }
+  return r;
+};
+template <auto f>
+void quad_sad(Wave& w, const Inst& in) {
+  if (in.clamp) lanewise<quad<f, true>, kDefault, B64, B64, U32, B64>(w, in);
+  else lanewise<quad<f, false>, kDefault, B64, B64, U32, B64>(w, in);
+}
+// Four 32-bit sums in four registers.
+inline void mqsad_u32(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  const uint64_t mask = write_mask(w, in);
+  if (mask == 0) return;
+  LaneBuffer store[7], result[4];
+  const uint32_t* lo = fetch_raw(w, in.src[0], 0, store[0]);
+  const uint32_t* hi = fetch_raw(w, in.src[0], 1, store[1]);
+  const uint32_t* reference = fetch_raw(w, in.src[1], 0, store[2]);
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t* sum = fetch_raw(w, in.src[2], i, store[3 + i]);
+    for (unsigned l = 0; l < w.size; ++l) {
+      const uint64_t a = uint64_t{hi[l]} << 32 | lo[l];
+      const uint64_t r = uint64_t{msad_u8(static_cast<uint32_t>(a >> (8 * i)), reference[l], 0)} + sum[l];
+      result[i].lane[l] = in.clamp ? static_cast<uint32_t>(std::min(r, uint64_t{0xffffffffu})) : static_cast<uint32_t>(r);
+    }
+  }
+  for (unsigned i = 0; i < 4; ++i) blend(w.vreg(in.dst.index + i), result[i].lane, mask);
+}
 constexpr auto cvt_pk_u16_u32 = [](uint32_t a, uint32_t b) { return min_u(a, 0xffffu) | min_u(b, 0xffffu) << 16; };
 constexpr auto cvt_pk_i16_i32 = [](int32_t a, int32_t b) {
   return (static_cast<uint32_t>(std::clamp(a, -32768, 32767)) & 0xffffu) |
@@ -291,8 +325,8 @@ constexpr Row kRows[] = {
     row<bfe_i, 0, U32, U32, U32, U32>({"v_bfe_i32"}, v3, 0x1c9, 0x211),
     row<bfi, 0, B32, B32, B32, B32>({"v_bfi_b32"}, v3, 0x1ca, 0x212),
     row<lerp_u8, 0, U32, U32, U32, U32>({"v_lerp_u8"}, v3, 0x1cd, 0x215),
-    row<alignbit, 0, B32, B32, B32, B32>({"v_alignbit_b32"}, v3, 0x1ce, 0x216),
-    row<alignbyte, 0, B32, B32, B32, B32>({"v_alignbyte_b32"}, v3, 0x1cf, 0x217),
+    row<alignbit, 0, B32, B32, B32, B16>({"v_alignbit_b32"}, v3, 0x1ce, 0x216),
+    row<alignbyte, 0, B32, B32, B32, B16>({"v_alignbyte_b32"}, v3, 0x1cf, 0x217),
     row<min3_i, 0, I32, I32, I32, I32>({"v_min3_i32"}, v3, 0x1d1, 0x21a),
     row<min3_u, 0, U32, U32, U32, U32>({"v_min3_u32"}, v3, 0x1d2, 0x21b),
     row<max3_i, 0, I32, I32, I32, I32>({"v_max3_i32"}, v3, 0x1d4, 0x21d),
@@ -304,6 +338,10 @@ constexpr Row kRows[] = {
     row<sad_u16, 0, U32, U32, U32, U32>({"v_sad_u16"}, v3, 0x1db, 0x224),
     row<sad_u32, 0, U32, U32, U32, U32>({"v_sad_u32"}, v3, 0x1dc, 0x225),
     row<msad_u8, 0, U32, U32, U32, U32>({"v_msad_u8"}, v3, 0x1e4, 0x239),
+    row_own({"v_qsad_pk_u16_u8"}, v3, 0x1e5, 0x23a, kAllTargets, Type::b64, Type::b64, Type::u32, Type::b64, &quad_sad<sad_u8>, kIntClamp),
+    row_own({"v_mqsad_pk_u16_u8"}, v3, 0x1e6, 0x23b, kAllTargets, Type::b64, Type::b64, Type::u32, Type::b64, &quad_sad<msad_u8>, kIntClamp),
+    row_own({"v_mqsad_u32_u8"}, v3, 0x1e7, 0x23d, kAllTargets, Type::b128, Type::b64, Type::u32, Type::b128, &mqsad_u32,
+            kIntClamp | kOwnOperands),
     row<perm, 0, B32, B32, B32, B32>({"v_perm_b32"}, v3, 0x1ed, 0x244),
     row<mad_u32_u16, 0, U32, U16, U16, U32>({"v_mad_u32_u16"}, v3, 0x1f1, 0x259),
     row<mad_i32_i16, 0, I32, I16, I16, I32>({"v_mad_i32_i16"}, v3, 0x1f2, 0x25a),

@@ -70,6 +70,31 @@ void clamp_unit(const Wave& w, Type type, std::uint32_t* lo, std::uint32_t* hi) 
   }
 }
 
+// The output modifier: 1 doubles, 2 quadruples, 3 halves. Denormals and negative zeros end as zero. Source: "CDNA3 ISA" and
+// "RDNA3 ISA", output modifiers.
+void scale_output(Type type, unsigned omod, std::uint32_t* lo, std::uint32_t* hi) {
+  static constexpr float kFactors[] = {1.0f, 2.0f, 4.0f, 0.5f};
+  const float factor = kFactors[omod & 3];
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (type == Type::f32) {
+      lo[l] = std::bit_cast<std::uint32_t>(std::bit_cast<float>(lo[l]) * factor);
+    } else if (type == Type::f64) {
+      const auto r = std::bit_cast<std::uint64_t>(std::bit_cast<double>(std::uint64_t{hi[l]} << 32 | lo[l]) * static_cast<double>(factor));
+      lo[l] = static_cast<std::uint32_t>(r);
+      hi[l] = static_cast<std::uint32_t>(r >> 32);
+    } else {
+      const auto h = static_cast<float>(std::bit_cast<_Float16>(static_cast<std::uint16_t>(lo[l])));
+      lo[l] = std::bit_cast<std::uint16_t>(static_cast<_Float16>(h * factor));
+    }
+  }
+  flush(type, lo, hi);
+  const std::uint32_t sign = is_half(type) ? 0x8000u : 0x80000000u;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (type == Type::f64) hi[l] = lo[l] == 0 && hi[l] == sign ? 0 : hi[l];
+    else lo[l] = lo[l] == sign ? 0 : lo[l];
+  }
+}
+
 // SDWA destination: puts the low byte or word of value into the selected part. Source: "Vega ISA", 13.3.7.
 std::uint32_t place_sdwa(std::uint32_t old, std::uint32_t value, unsigned select, unsigned unused) {
   if (select >= 6) return value;
@@ -186,6 +211,8 @@ void blend(std::uint32_t* dst, const std::uint32_t* value, std::uint64_t mask) {
 void commit(Wave& wave, const Inst& inst, Type type, std::uint64_t mask, Dest result, bool keep_denormals) {
   if (is_float(type)) {
     if (!keep_denormals && !outputs_kept(wave, type)) flush(type, result.lo, result.hi);
+    // Kept denormals and the IEEE mode switch the output modifier off.
+    if (inst.omod && !outputs_kept(wave, type) && !wave.mode.ieee) scale_output(type, inst.omod, result.lo, result.hi);
     if (inst.clamp) clamp_unit(wave, type, result.lo, result.hi);
   }
   std::uint32_t* dst = wave.vreg(inst.dst.index);

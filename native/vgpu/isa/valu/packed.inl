@@ -233,6 +233,16 @@ void dot_int(Wave& w, const Inst& in) {
   const uint32_t* c = kFromDst ? w.vreg(in.dst.index) : fetch_raw(w, in.src[2], 0, store[2]);
   const bool a_signed = kSign == Sign::yes || (kSign == Sign::by_neg && (in.neg & 1));
   const bool b_signed = kSign == Sign::yes || (kSign == Sign::by_neg && (in.neg & 2));
+  // op_sel chooses among 16-bit elements alone.
+  if constexpr (kWidth == 16 && !kFromDst) {
+    const HalfPicker pick[2] = {{in, 0}, {in, 1}};
+    for (std::size_t l = 0; l < w.size; ++l) {
+      moved[0].lo.lane[l] = pick[0](a[l], 0) | pick[0](a[l], 1) << 16;
+      moved[1].lo.lane[l] = pick[1](b[l], 0) | pick[1](b[l], 1) << 16;
+    }
+    a = moved[0].lo.lane;
+    b = moved[1].lo.lane;
+  }
   for (std::size_t l = 0; l < w.size; ++l) {
     int64_t sum = kSign == Sign::no ? int64_t{c[l]} : int64_t{static_cast<int32_t>(c[l])};
     for (unsigned i = 0; i < 32 / kWidth; ++i) sum += element(a[l], i, kWidth, a_signed) * element(b[l], i, kWidth, b_signed);

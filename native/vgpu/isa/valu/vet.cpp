@@ -29,7 +29,7 @@ const char* vet_valu(Inst& inst, Target target) {
   }
   if (!inst.row) return "no table row";
   const Row& row = *inst.row;
-  if (inst.omod) return "omod is not implemented";
+  if (inst.omod && !valu::is_float(row.dst)) return "omod on a result that is no float";
   if (inst.format == Format::vop3p || inst.format == Format::vop3p_mai) return refuse_vop3p(inst, row);
 
   const bool special_forms = inst.dpp.kind != Dpp::Kind::none || inst.sdwa.present;
@@ -43,7 +43,7 @@ const char* vet_valu(Inst& inst, Target target) {
     if ((inst.op_sel >> i & 1) && !valu::is_half(t) && !(row.flags & kOwnOpSel)) return "op_sel on a 32-bit operand";
   }
   if ((inst.op_sel & 8) && !valu::is_half(row.dst) && !(row.flags & kOwnOpSel)) return "op_sel on a 32-bit result";
-  const bool modified = special_forms || inst.neg || inst.abs || inst.op_sel || inst.clamp;
+  const bool modified = special_forms || inst.neg || inst.abs || inst.op_sel || inst.clamp || inst.omod;
   inst.vet = modified ? Inst::Vet::modified : Inst::Vet::plain;
   return nullptr;
 }

@@ -1,0 +1,79 @@
+// What a wave starts with, from a kernel descriptor written by hand.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "isa_harness.hpp"
+#include "vgpu/isa/launch/kernel.hpp"
+
+namespace kerncap::vgpu::isa::test {
+namespace {
+
+struct Launched {
+  Outcome outcome;
+  Kernel kernel;
+  Wave wave;
+  std::uint64_t descriptor_va = 0;
+};
+
+// A kernel with the kernarg pointer in s[0:1] and `user_sgprs` user SGPRs, whose code starts 512 bytes behind its descriptor.
+void launch(Target target, unsigned preload_spec, unsigned user_sgprs, bool map_arguments, Launched& out) {
+  alignas(64) static std::array<std::uint32_t, 16> descriptor;
+  alignas(64) static std::array<std::uint32_t, 8> arguments{10, 11, 12, 13, 14, 15, 16, 17};
+  descriptor.fill(0);
+  descriptor[4] = 512;
+  descriptor[13] = user_sgprs << 1 | 1u << 7;              // rsrc2: workgroup id x behind the user SGPRs
+  descriptor[14] = 1u << 3 | preload_spec << 16;           // kernarg pointer
+  HostMemory memory;
+  memory.add(descriptor.data(), sizeof descriptor);
+  if (map_arguments) memory.add(arguments.data(), sizeof arguments);
+  Dispatch dispatch{};
+  dispatch.packet.kernel_object = out.descriptor_va = reinterpret_cast<std::uintptr_t>(descriptor.data());
+  dispatch.packet.kernarg_address = arguments.data();
+  dispatch.packet.workgroup_size_x = dispatch.packet.workgroup_size_y = dispatch.packet.workgroup_size_z = 1;
+  dispatch.packet.grid_size_x = dispatch.packet.grid_size_y = dispatch.packet.grid_size_z = 1;
+  AddressCache cache(memory);
+  if (!read_kernel(target, dispatch, cache, out.kernel, out.outcome)) return;
+  std::vector<std::uint32_t> registers(512 * kLanes);
+  Workgroup group;
+  group.id[0] = 99;
+  out.wave.target = target;
+  out.wave.size = out.kernel.wave_size;
+  out.wave.v = registers.data();
+  out.wave.group = &group;
+  out.wave.dispatch = &dispatch;
+  const std::uint32_t items[3] = {1, 1, 1};
+  initialise_wave(out.wave, out.kernel, items);
+}
+
+// Source: LLVM AMDGPUUsage, "Preloaded Kernel Arguments".
+TEST(Launch, KernelArgumentsAreInRegisters) {
+  Launched l;
+  launch(Target::gfx942, 3u | 2u << 7, 5, true, l);  // three dwords from the third on
+  ASSERT_EQ(l.outcome.kind, Outcome::Kind::completed) << l.outcome.text;
+  EXPECT_EQ(l.wave.pc, l.descriptor_va + 512 + 256) << "behind the code for firmware that does not preload";
+  EXPECT_EQ(l.wave.s[2], 12u);
+  EXPECT_EQ(l.wave.s[3], 13u);
+  EXPECT_EQ(l.wave.s[4], 14u);
+  EXPECT_EQ(l.wave.s[5], 99u) << "the workgroup id follows the user SGPRs";
+}
+
+TEST(Launch, NothingToPreload) {
+  Launched l;
+  launch(Target::gfx942, 0, 2, true, l);
+  EXPECT_EQ(l.wave.pc, l.descriptor_va + 512);
+  EXPECT_EQ(l.wave.s[2], 99u);
+  Launched other;
+  launch(Target::gfx1100, 3, 2, true, other);  // not a field of this target
+  EXPECT_EQ(other.wave.pc, other.descriptor_va + 512);
+}
+
+TEST(Launch, ArgumentsThatAreNotMapped) {
+  Launched l;
+  launch(Target::gfx90a, 1, 3, false, l);
+  EXPECT_EQ(l.outcome.kind, Outcome::Kind::page_fault);
+}
+
+}  // namespace
+}  // namespace kerncap::vgpu::isa::test
