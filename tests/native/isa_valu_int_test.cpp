@@ -214,23 +214,25 @@ TEST(ValuInt, DotProductsOfChosenHalves) {
 
 // Source: "CDNA3 ISA" V_QSAD_PK_U16_U8, V_MQSAD_PK_U16_U8, V_MQSAD_U32_U8.
 TEST(ValuInt, SumsAtFourPositions) {
-  Machine m;
-  m.set_wide(10, 0x0807060504030201ull);
-  m.set(12, 0x04030201);
-  m.set_wide(14, 0xffff000300020001ull);
-  m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
-  EXPECT_EQ(m.wide(2), 0x000b000b00060001ull);  // sums 0, 4, 8, 12; the last wraps
-  m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)}, [](Inst& i) { i.clamp = true; });
-  EXPECT_EQ(m.wide(2), 0xffff000b00060001ull);
-  m.set(12, 0x04000001);  // two bytes of the reference are zero
-  m.run("v_mqsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
-  EXPECT_EQ(m.wide(2), 0x0005000700040001ull);
-  for (unsigned i = 0; i < 4; ++i) m.set(20 + i, 100 * i);
-  m.wave.set_exec(2);
-  m.set(4, 7);
-  m.run("v_mqsad_u32_u8", v(4), {v(10), v(12), v(20)});
-  EXPECT_EQ(m.reg(4, 0), 7u);
-  for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(m.reg(4 + i, 1), 102 * i);
+  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+    Machine m(target);
+    m.set_wide(10, 0x0807060504030201ull);
+    m.set(12, 0x04030201);
+    m.set_wide(14, 0xffff000300020001ull);
+    m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
+    EXPECT_EQ(m.wide(2), 0x000b000b00060001ull);  // sums 0, 4, 8, 12; the last wraps
+    m.run("v_qsad_pk_u16_u8", v(2), {v(10), v(12), v(14)}, [](Inst& i) { i.clamp = true; });
+    EXPECT_EQ(m.wide(2), 0xffff000b00060001ull);
+    m.set(12, 0x04000001);  // two bytes of the reference are zero
+    m.run("v_mqsad_pk_u16_u8", v(2), {v(10), v(12), v(14)});
+    EXPECT_EQ(m.wide(2), 0x0005000700040001ull);
+    for (unsigned i = 0; i < 4; ++i) m.set(20 + i, 100 * i);
+    m.wave.set_exec(2);
+    m.set(4, 7);
+    m.run("v_mqsad_u32_u8", v(4), {v(10), v(12), v(20)});
+    EXPECT_EQ(m.reg(4, 0), 7u);
+    for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(m.reg(4 + i, 1), 102 * i);
+  }
 }
 
 // gfx11 names the half of a register that holds a shift amount.
