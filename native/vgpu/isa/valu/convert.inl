@@ -17,7 +17,8 @@ inline I to_integer(T v) {
 constexpr auto i32_f64 = [](double a) { return to_integer<int32_t>(a); };
 constexpr auto u32_f64 = [](double a) { return to_integer<uint32_t>(a); };
 constexpr auto i32_f32 = [](float a) {
-  const int32_t r = static_cast<int32_t>(a);  // the host makes INT_MIN of everything out of range
+  const bool inside = a >= -2147483648.0f && a < 2147483648.0f;  // the conversion is undefined elsewhere
+  const int32_t r = static_cast<int32_t>(inside ? a : 0.0f);
   return a != a ? 0 : a >= 2147483648.0f ? std::numeric_limits<int32_t>::max() : a < -2147483648.0f ? std::numeric_limits<int32_t>::min() : r;
 };
 constexpr auto u32_f32 = [](float a) { return to_integer<uint32_t>(a); };
