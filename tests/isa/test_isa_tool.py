@@ -58,8 +58,9 @@ def test_a_code_object_by_fidelity(dev_container: DevContainer, tmp_path: Path, 
 
 
 def test_hostile_code_objects(dev_container: DevContainer) -> None:
-    folder = dev_container.work
-    whole = (folder / "smooth-gfx942.hsaco").read_bytes()
+    whole = (dev_container.work / "smooth-gfx942.hsaco").read_bytes()
+    folder = dev_container.work / "hostile-code-objects"
+    folder.mkdir()
     for name, data in {
         "empty": b"",
         "cut": whole[:1000],
