@@ -23,6 +23,7 @@ demo: setup  ## the main job, visibly: capture, pack, push, pull, replay in a co
 test: setup lint images  ## what CI runs: lint, native, unit, conformance and end-to-end tests (declared subset)
 	@echo "declared subset: native tests on $(firstword $(SUITES)), the others' in make test-full; end-to-end combinations likewise"
 	@$(MAKE) --no-print-directory native-test SUITES=$(firstword $(SUITES))
+	@set -e; for suite in $(wordlist 2,9,$(SUITES)); do scripts/build-native $$suite -- vgpu-fuzz-runner; done
 	$(PYTEST) tests -m "not full"
 
 test-full: setup lint images native-test  ## every target x runtime combination
