@@ -56,7 +56,9 @@ def test_variables_that_are_not_exported(workbench: Workbench) -> None:
     document = workbench.verdict("replay", capture)
     assert document["verdict"] == "faithful", document
     regions = json.loads((capture / "capture" / "index.json").read_text())["regions"]
-    assert {r["symbol"] for r in regions if r["kind"] == "variable"} == {"_ZL7counter", "_ZL5table"}
+    # Newer compilers add the identity of the compilation unit.
+    symbols = {r["symbol"] for r in regions if r["kind"] == "variable" and not r["symbol"].startswith("__hip_cuid_")}
+    assert symbols == {"_ZL7counter", "_ZL5table"}
     assert json.loads((capture / "capture" / "capture.json").read_text())["unreadable"] == []
     assert workbench.verdict("replay", capture, "--withhold-variables")["verdict"] == "differs"
     for variant, name in ((1, "nothing"), (2, "wrong-constant")):
