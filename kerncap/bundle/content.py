@@ -1,10 +1,12 @@
-"""Captured memory as bytes: what a region held before the dispatch.
+"""What a bundle holds, as bytes: captured memory, and the code object.
 
 In: a bundle, a place in a region. Out: raw bytes, decompressed within the bounds that the index promises.
-Called by the replay workflow, which looks at inputs to find out what they are.
+Called by the replay workflow, which looks at inputs to find out what they are, and by whatever reads the code object.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import zstandard
 
@@ -14,6 +16,18 @@ from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.errors import BundleError
+
+
+def write_code_object(bundle: Bundle, to: Path) -> Path:
+    """The captured code object as a file of its own.
+
+    Raises: BundleError `bundle.missing-blob`, `bundle.truncated`, `bundle.hostile-file`.
+    """
+    location = bundle.locate(bundle.data_blobs[0])
+    with open_regular(location.path, what=bundle.name) as stored:
+        stored.seek(location.offset)
+        to.write_bytes(Window(stored, location.size).read())
+    return to
 
 
 def read_before(bundle: Bundle, region: int, offset: int, length: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Annotated
 
@@ -51,8 +50,7 @@ def run(
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
     for name, value in (("--atol", atol), ("--rtol", rtol)):
-        if not math.isfinite(value) or value < 0:
-            raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} 1")
+        options.not_negative(name, value, "1", code="usage.number")
     options.positive("--timeout", timeout, "900")
     options.positive("--iterations", iterations, "2")
     options.check_memory(memory)

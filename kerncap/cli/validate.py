@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import print_json, set_verbosity
-from kerncap.errors import UsageError
 
 
 def validate(
@@ -32,8 +30,7 @@ def validate(
 
     set_verbosity(verbose)
     for name, value in (("--atol", atol), ("--rtol", rtol)):
-        if not math.isfinite(value) or value < 0:
-            raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.tolerance", hint=f"{name} 1e-5")
+        options.not_negative(name, value, "1e-5", code="usage.tolerance")
     chosen = Options(
         device=device,
         hsaco=hsaco,

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.bundle import Bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
 from kerncap.errors import ReplayError, UsageError
@@ -62,15 +61,6 @@ def write_check_files(checks: str, index: Index, scratch: Path) -> native.CheckF
     lines = [f"{region.va} {region.size}\n" for region in index.regions if region.kind != "variable"]
     files.regions.write_text("".join(lines), encoding="ascii")
     return files
-
-
-def extract_code_object(bundle: Bundle, to: Path) -> Path:
-    """The captured code object as a file of its own."""
-    where = bundle.blob_locations()[bundle.capture.code_object.digest]
-    with open(where.path, "rb") as blob:
-        blob.seek(where.offset)
-        to.write_bytes(blob.read(where.size))
-    return to
 
 
 def read_check_report(

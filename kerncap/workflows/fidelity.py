@@ -13,7 +13,7 @@ from typing import Any
 
 from kerncap import native, proc
 from kerncap.bundle import open_bundle
-from kerncap.bundle.files import Window, open_regular
+from kerncap.bundle.content import write_code_object
 from kerncap.errors import BundleError
 
 _TIMEOUT_S = 120
@@ -82,12 +82,8 @@ def fidelity_of(source: str) -> Fidelity:
     """Raises: HostError `host.no-native-files`; UsageError; BundleError."""
     bundle = open_bundle(source)
     tool = native.find_native().isa
-    location = bundle.locate(bundle.data_blobs[0])
     with tempfile.TemporaryDirectory(prefix="kerncap-fidelity-") as scratch:
-        file = Path(scratch) / "code.hsaco"
-        with open_regular(location.path, what=bundle.name) as stored:
-            stored.seek(location.offset)
-            file.write_bytes(Window(stored, location.size).read())
+        file = write_code_object(bundle, Path(scratch) / "code.hsaco")
         done = proc.run([tool, "code", file], timeout_s=_TIMEOUT_S, keep_bytes=64 << 20)
     if not done.ok:
         raise BundleError(

@@ -20,14 +20,13 @@ from pathlib import Path
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import CodeObject
-from kerncap.bundle.content import read_before
+from kerncap.bundle.content import read_before, write_code_object
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
 from kerncap.workflows.check import (
     CHECKED_SLOWDOWN,
-    extract_code_object,
     read_check_report,
     refuse_check_on_gpu,
     with_findings,
@@ -119,7 +118,7 @@ def _checked(
         check=files,
         path=path,
     )
-    code = hsaco or extract_code_object(bundle, scratch / "checked.hsaco")
+    code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
 
 

@@ -1,6 +1,6 @@
 // Which bytes each lane of a memory instruction touches.
 // In: an instruction that is about to run and its wave. Out: one Access a lane and address. Called by the memory and race
-// checks before the handler runs. Written apart from memory/lanes.cpp on purpose: a test compares the two.
+// checks before the handler runs.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include "vgpu/isa/check/race.hpp"
 #include "vgpu/isa/check/wait_states.hpp"
 #include "vgpu/isa/check/waits.hpp"
+#include "vgpu/isa/launch/group.hpp"
 #include "vgpu/isa/launch/kernel.hpp"
 #include "vgpu/isa/launch/step.hpp"
 #include "vgpu/isa/print/printer.hpp"
@@ -23,18 +24,13 @@ constexpr std::uint64_t kWaveQuantum = 5'000;
 // A workgroup that needs more turns than this, or has stored nothing for a few, may wait for one that has not started: the
 // next is let in.
 constexpr unsigned kTurnsBeforeNext = 256, kQuietTurns = 3;
-constexpr std::size_t kMaxResident = 512;
 
 struct WaveChecks {
   Waits waits;
   WaitStates wait_states;
 };
 
-struct Resident {
-  Workgroup group;
-  std::vector<Wave> waves;
-  std::vector<std::uint32_t> registers;
-  std::vector<std::byte> scratch;
+struct Resident : GroupInFlight {
   std::vector<WaveChecks> checks;
   MemoryGroup memory;
   RaceGroup race;
@@ -59,18 +55,11 @@ class CheckedRun {
   Outcome go() {
     cache_.refresh();
     if (!read_kernel(target_, dispatch_, cache_, kernel_, outcome_)) return outcome_;
-    const hsa_kernel_dispatch_packet_t& p = dispatch_.packet;
-    const std::uint32_t grid[3] = {p.grid_size_x, p.grid_size_y, p.grid_size_z};
-    const std::uint32_t size[3] = {p.workgroup_size_x, p.workgroup_size_y, p.workgroup_size_z};
-    for (unsigned i = 0; i < 3; ++i) {
-      grid_[i] = grid[i];
-      size_[i] = size[i];
-      groups_[i] = (grid[i] + size[i] - 1) / size[i];
-    }
+    grid_ = Grid(dispatch_.packet);
     code_ = std::make_unique<Code>(target_, kernel_.wave_size, cache_);
     memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, regions_, lds_asked_for(dispatch_, cache_));
-    race_ = std::make_unique<Race>(*code_, findings_, groups_);
-    run_all(std::uint64_t{groups_[0]} * groups_[1] * groups_[2]);
+    race_ = std::make_unique<Race>(*code_, findings_, grid_.groups());
+    run_all(grid_.workgroups());
     outcome_.instructions = instructions_;
     return outcome_;
   }
@@ -105,39 +94,12 @@ class CheckedRun {
   }
 
   void start(Resident& r, std::uint64_t number) {
-    std::uint32_t items[3];
-    r.group.id[0] = static_cast<std::uint32_t>(number % groups_[0]);
-    r.group.id[1] = static_cast<std::uint32_t>(number / groups_[0] % groups_[1]);
-    r.group.id[2] = static_cast<std::uint32_t>(number / groups_[0] / groups_[1]);
-    for (unsigned i = 0; i < 3; ++i) items[i] = std::min(size_[i], grid_[i] - r.group.id[i] * size_[i]);
-    const unsigned total = items[0] * items[1] * items[2];
-    const unsigned count = (total + kernel_.wave_size - 1) / kernel_.wave_size;
-    const std::size_t per_wave = std::size_t{kernel_.vgprs + kernel_.agprs} * kLanes;
-    r.group.lds.assign(kernel_.lds_bytes, 0);
-    r.registers.assign(per_wave * count, 0);
-    r.scratch.assign(std::size_t{kernel_.scratch_lane_bytes} * kernel_.wave_size * count, std::byte{0});
-    r.waves.resize(count);
+    r.start({target_, dispatch_, kernel_, trace_, cache_}, grid_.place(number));
+    const auto count = static_cast<unsigned>(r.waves.size());
     r.checks.assign(count, WaveChecks{});
     r.turns = r.quiet_turns = 0;
     memory_check_->start(r.memory, kernel_.lds_bytes);
     race_->start(r.race, number, count);
-    for (unsigned i = 0; i < count; ++i) {
-      Wave& w = r.waves[i];
-      w.v = r.registers.data() + per_wave * i;
-      w.a = w.v + std::size_t{kernel_.vgprs} * kLanes;
-      w.vgprs = kernel_.vgprs;
-      w.agprs = kernel_.agprs;
-      w.target = target_;
-      w.size = kernel_.wave_size;
-      w.group = &r.group;
-      w.index_in_group = i;
-      w.dispatch = &dispatch_;
-      w.trace = trace_;
-      w.memory = &cache_;
-      w.scratch = r.scratch.data() + std::size_t{kernel_.scratch_lane_bytes} * kernel_.wave_size * i;
-      w.scratch_lane_bytes = kernel_.scratch_lane_bytes;
-      initialise_wave(w, kernel_, items);
-    }
   }
 
   // Gives each wave that can run a quantum; true when all have ended.
@@ -164,8 +126,7 @@ class CheckedRun {
     r.quiet_turns = r.stored ? 0 : r.quiet_turns + 1;
     if (waiting != 0 && waiting + ended == r.waves.size()) {
       if (checks_.race) race_->barrier(r.race);
-      for (Wave& w : r.waves)
-        if (w.state == Wave::State::at_barrier) w.state = Wave::State::running;
+      r.leave_barrier();
     }
     return ended == r.waves.size();
   }
@@ -279,7 +240,7 @@ class CheckedRun {
   std::vector<Waits::Hit> wait_hits_;
   std::vector<WaitStates::Hit> state_hits_;
   Described shifted_;
-  std::uint32_t grid_[3] = {}, size_[3] = {}, groups_[3] = {};
+  Grid grid_;
   std::uint64_t instructions_ = 0;
 };
 

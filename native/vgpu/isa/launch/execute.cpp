@@ -12,15 +12,8 @@ Outcome Run::go(unsigned threads) {
     AddressCache memory(memory_);
     if (!read_kernel(target_, dispatch_, memory, kernel_, outcome_)) return outcome_;
   }
-  const hsa_kernel_dispatch_packet_t& p = dispatch_.packet;
-  const std::uint32_t grid[3] = {p.grid_size_x, p.grid_size_y, p.grid_size_z};
-  const std::uint32_t size[3] = {p.workgroup_size_x, p.workgroup_size_y, p.workgroup_size_z};
-  for (unsigned i = 0; i < 3; ++i) {
-    grid_[i] = grid[i];
-    size_[i] = size[i];
-    groups_[i] = (grid[i] + size[i] - 1) / size[i];
-  }
-  total_ = std::uint64_t{groups_[0]} * groups_[1] * groups_[2];
+  grid_ = Grid(dispatch_.packet);
+  total_ = grid_.workgroups();
   // The trace tells loads before from loads after a store: one order, so one thread.
   Worker(*this, trace_ == nullptr ? threads : 1).work();
   if (invited_) WorkerPool::instance().dismiss(*this);
@@ -38,15 +31,6 @@ std::optional<std::uint64_t> Run::take() {
   if (!any_left()) return std::nullopt;
   const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
   return number < total_ ? std::optional(number) : std::nullopt;
-}
-
-Run::Place Run::place(std::uint64_t number) const {
-  Place at{};
-  at.id[0] = static_cast<std::uint32_t>(number % groups_[0]);
-  at.id[1] = static_cast<std::uint32_t>(number / groups_[0] % groups_[1]);
-  at.id[2] = static_cast<std::uint32_t>(number / groups_[0] / groups_[1]);
-  for (unsigned i = 0; i < 3; ++i) at.items[i] = std::min(size_[i], grid_[i] - at.id[i] * size_[i]);
-  return at;
 }
 
 void Run::invite_helpers(unsigned threads) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "vgpu/isa/executor.hpp"
+#include "vgpu/isa/launch/group.hpp"
 #include "vgpu/isa/launch/kernel.hpp"
 #include "vgpu/isa/launch/pool.hpp"
 
@@ -27,11 +28,7 @@ class Run final : public Helper {
   const Memory& memory() const { return memory_; }
   Trace* trace() const { return trace_; }
   const Kernel& kernel() const { return kernel_; }
-  // Where workgroup `number` lies in the grid, and its own size: smaller at the grid's edge.
-  struct Place {
-    std::uint32_t id[3], items[3];
-  };
-  Place place(std::uint64_t number) const;
+  const Grid& grid() const { return grid_; }
 
   // The next workgroup that no worker has; empty when there is none.
   std::optional<std::uint64_t> take();
@@ -51,7 +48,7 @@ class Run final : public Helper {
   Trace* const trace_;
   const std::atomic<bool>& cancel_;
   Kernel kernel_;
-  std::uint32_t grid_[3] = {}, size_[3] = {}, groups_[3] = {};
+  Grid grid_;
   std::uint64_t total_ = 0;
   bool invited_ = false;
   std::atomic<std::uint64_t> next_{0}, instructions_{0};

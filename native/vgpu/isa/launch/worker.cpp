@@ -19,7 +19,6 @@ constexpr std::uint64_t kSpinQuantum = 200, kSpinLoop = 200;
 // A workgroup that needs more turns than this may wait for one that has not started, in a way that comes_around() does not
 // see (it counts, or reads a clock): the next is let in.
 constexpr unsigned kTurnsBeforeNext = 64;
-constexpr std::size_t kMaxResident = 512;
 // Wave instructions after which a dispatch is worth the wake-up of other threads (some 50 µs; a wake-up costs 5 to 10).
 constexpr std::uint64_t kInviteAfter = 2'000;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
@@ -80,36 +79,10 @@ void Worker::run_all() {
 }
 
 void Worker::start(Resident& r, std::uint64_t number) {
-  const Kernel& kernel = run_.kernel();
-  const Run::Place place = run_.place(number);
-  std::copy(std::begin(place.id), std::end(place.id), std::begin(r.group.id));
-  const unsigned total = place.items[0] * place.items[1] * place.items[2];
-  const unsigned count = (total + kernel.wave_size - 1) / kernel.wave_size;
-  const std::size_t per_wave = std::size_t{kernel.vgprs + kernel.agprs} * kLanes;
-  r.group.lds.assign(kernel.lds_bytes, 0);
-  r.registers.assign(per_wave * count, 0);
-  r.scratch.assign(std::size_t{kernel.scratch_lane_bytes} * kernel.wave_size * count, std::byte{0});
-  r.waves.resize(count);
-  r.spins.assign(count, false);
+  r.start({run_.target(), run_.dispatch(), run_.kernel(), run_.trace(), memory_}, run_.grid().place(number));
+  r.spins.assign(r.waves.size(), false);
   r.turns = 0;
   r.waits = false;
-  for (unsigned i = 0; i < count; ++i) {
-    Wave& w = r.waves[i];
-    w.v = r.registers.data() + per_wave * i;
-    w.a = w.v + std::size_t{kernel.vgprs} * kLanes;
-    w.vgprs = kernel.vgprs;
-    w.agprs = kernel.agprs;
-    w.target = run_.target();
-    w.size = kernel.wave_size;
-    w.group = &r.group;
-    w.index_in_group = i;
-    w.dispatch = &run_.dispatch();
-    w.trace = run_.trace();
-    w.memory = &memory_;
-    w.scratch = r.scratch.data() + std::size_t{kernel.scratch_lane_bytes} * kernel.wave_size * i;
-    w.scratch_lane_bytes = kernel.scratch_lane_bytes;
-    initialise_wave(w, kernel, place.items);
-  }
 }
 
 bool Worker::turn(Resident& r) {
@@ -135,9 +108,7 @@ bool Worker::turn(Resident& r) {
   }
   r.waits = spinning != 0 && spinning + ended + waiting == r.waves.size();
   // Waves that have ended do not take part in barriers.
-  if (waiting != 0 && waiting + ended == r.waves.size())
-    for (Wave& w : r.waves)
-      if (w.state == Wave::State::at_barrier) w.state = Wave::State::running;
+  if (waiting != 0 && waiting + ended == r.waves.size()) r.leave_barrier();
   return ended == r.waves.size();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpu/isa/launch/code.hpp"
+#include "vgpu/isa/launch/group.hpp"
 #include "vgpu/isa/launch/run.hpp"
 #include "vgpu/isa/memory/address.hpp"
 #include "vgpu/isa/wave.hpp"
@@ -22,12 +23,7 @@ class Worker {
   void work() noexcept;
 
  private:
-  // A workgroup in flight with the storage of its waves.
-  struct Resident {
-    Workgroup group;
-    std::vector<Wave> waves;
-    std::vector<std::uint32_t> registers;
-    std::vector<std::byte> scratch;
+  struct Resident : GroupInFlight {
     std::vector<bool> spins;  // by wave: it waits for memory to change
     unsigned turns = 0;
     bool waits = false;       // every wave that has not ended spins or is at a barrier
