@@ -24,7 +24,10 @@ Range = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A run of bytes that came out otherwise than expected; both values as hex."""
+    """A run of bytes that came out otherwise than expected; both values as hex, little-endian as they lie in memory.
+
+    `argument` is the kernel argument that leads there; `type` what it is known to point to (f64, f32, f16, bf16).
+    """
 
     region: int
     region_va: int
@@ -32,6 +35,8 @@ class Mismatch:
     length: int
     expected: str
     actual: str
+    argument: str | None = None
+    type: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +46,8 @@ class Mismatch:
             "length": self.length,
             "expected": self.expected,
             "actual": self.actual,
+            "argument": self.argument,
+            "type": self.type,
         }
 
 

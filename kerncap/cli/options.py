@@ -68,10 +68,10 @@ def positive(name: str, value: float, example: str) -> None:
         raise UsageError(f"{name} is {value:g}, expected more than 0", code="usage.number", hint=f"{name} {example}")
 
 
-def not_negative(name: str, value: float, example: str, *, code: str) -> None:
-    """Raises: UsageError with this code when a number is less than 0 or no number."""
+def not_negative(name: str, value: float, example: str) -> None:
+    """Raises: UsageError `usage.number` when a number is less than 0 or no number."""
     if not math.isfinite(value) or value < 0:
-        raise UsageError(f"{name} is {value}, expected 0 or more", code=code, hint=f"{name} {example}")
+        raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} {example}")
 
 
 def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, summary: str, example: str) -> None:

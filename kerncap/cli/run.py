@@ -50,7 +50,7 @@ def run(
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
     for name, value in (("--atol", atol), ("--rtol", rtol)):
-        options.not_negative(name, value, "1", code="usage.number")
+        options.not_negative(name, value, "1e-5")
     options.positive("--timeout", timeout, "900")
     options.positive("--iterations", iterations, "2")
     options.check_memory(memory)

@@ -30,7 +30,7 @@ def validate(
 
     set_verbosity(verbose)
     for name, value in (("--atol", atol), ("--rtol", rtol)):
-        options.not_negative(name, value, "1e-5", code="usage.tolerance")
+        options.not_negative(name, value, "1e-5")
     chosen = Options(
         device=device,
         hsaco=hsaco,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import statistics
 
 from kerncap.cli.output import format_bytes, say, table
-from kerncap.results import CheckResult, Finding, Site, Verdict
+from kerncap.results import CheckResult, Finding, Mismatch, Site, Verdict
 
 _SHOWN_HEX = 32
+# So many digits tell any two values of the type apart.
+_DIGITS = {"f64": 17, "f32": 9, "f16": 5, "bf16": 4}
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -34,11 +36,8 @@ def print_verdict(verdict: Verdict) -> None:
         say(f"  {reason}")
     if verdict.mismatches:
         say("  first mismatches:")
-        lines = [
-            (f"{m.region_va + m.offset:#x}", f"region {m.region} + {m.offset:#x}", _short(m.expected), _short(m.actual))
-            for m in verdict.mismatches
-        ]
-        say(table(lines, header=("address", "offset", "expected", "actual"), indent=4))
+        header = ("address", "offset", "argument", "expected", "actual")
+        say(table([_mismatch(m) for m in verdict.mismatches], header=header, indent=4))
     if verdict.checks is not None:
         _print_checks(verdict.checks)
 
@@ -75,5 +74,25 @@ def _where(site: Site) -> str:
     return f"{source}{site.text} [pc {site.pc:#x}, workgroup {x},{y},{z} wave {site.wave}{lane}]"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
+def _mismatch(found: Mismatch) -> tuple[str, ...]:
+    where = f"region {found.region} + {found.offset:#x}"
+    return (
+        f"{found.region_va + found.offset:#x}",
+        where,
+        found.argument or "",
+        _value(found.expected, found.type),
+        _value(found.actual, found.type),
+    )
+
+
+def _value(text: str, kind: str | None) -> str:
+    """Bytes as they lie in memory and, when their type is known and they are whole elements, the numbers."""
+    from kerncap.verdict.compare import values_of  # numpy takes time to load and is not needed for most verdicts
+    from kerncap.verdict.types import ELEMENT_BYTES
+
+    shown = text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
+    data = bytes.fromhex(text[:_SHOWN_HEX])
+    if kind is None or not data or len(data) % ELEMENT_BYTES[kind]:
+        return shown
+    numbers = ", ".join(f"{value:.{_DIGITS[kind]}g}" for value in values_of(data, kind))
+    return f"{shown} ({numbers})"

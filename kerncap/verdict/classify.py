@@ -7,7 +7,7 @@ error here and never a verdict; see docs/architecture.md for the exit codes of b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kerncap.bundle.capture import Capture, Unreadable
 from kerncap.errors import ReplayError
@@ -26,6 +26,7 @@ from kerncap.results import (
 from kerncap.verdict.compare import compare_dump
 from kerncap.verdict.plan import CAPTURED, FAULT, POISONED, REFERENCE, Plan, written_bytes
 from kerncap.verdict.ranges import normalise, subtract, total
+from kerncap.verdict.types import argument_at, type_at
 
 MAX_MISMATCHES = 16
 _PAGE_BYTES = 4096
@@ -70,7 +71,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         bytes_compared=sum(run.bytes_compared for name, run in runs.items() if name != REFERENCE),
         judgements=judgements,
         not_judged=plan.not_judged,
-        mismatches=tuple(shown[:MAX_MISMATCHES]),
+        mismatches=tuple(_named(m, plan, capture) for m in shown[:MAX_MISMATCHES]),
         mismatch_bytes=sum(j.mismatch_bytes for j in judgements),
         iterations=first.iterations,
         noise_bytes=total(normalise(first.noise)),
@@ -80,6 +81,15 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         tolerance=None if plan.tolerance.exact else {"atol": plan.tolerance.atol, "rtol": plan.tolerance.rtol},
         captured_on=capture.device.device_class or "",
         product=result.product,
+    )
+
+
+def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:
+    """With the argument that leads there and what it points to."""
+    return replace(
+        mismatch,
+        argument=argument_at(capture, mismatch.region, mismatch.offset),
+        type=type_at(plan.typed, mismatch.region, mismatch.offset, mismatch.length),
     )
 
 

@@ -103,7 +103,7 @@ def _tolerate(
             if count <= 0:
                 continue
             span = slice(first, first + count * size)
-            want, got = _values(expected[span], kind), _values(actual[span], kind)
+            want, got = values_of(expected[span].tobytes(), kind), values_of(actual[span].tobytes(), kind)
             agrees = elements_agree(want, got, tolerance)
             nans += int(np.isnan(got).sum())
             wrong[span] &= ~np.repeat(agrees, size)
@@ -122,9 +122,10 @@ def elements_agree(
     return result
 
 
-def _values(data: Bytes, kind: str) -> npt.NDArray[np.float64]:
-    raw = data.tobytes()
+def values_of(data: bytes, kind: str) -> npt.NDArray[np.float64]:
+    """The whole elements of type `kind` in little-endian bytes."""
+    data = data[: len(data) // ELEMENT_BYTES[kind] * ELEMENT_BYTES[kind]]
     if kind == "bf16":
-        wide = np.frombuffer(raw, dtype="<u2").astype(np.uint32) << np.uint32(16)
+        wide = np.frombuffer(data, dtype="<u2").astype(np.uint32) << np.uint32(16)
         return wide.view(np.float32).astype(np.float64)
-    return np.frombuffer(raw, dtype={"f64": "<f8", "f32": "<f4", "f16": "<f2"}[kind]).astype(np.float64)
+    return np.frombuffer(data, dtype={"f64": "<f8", "f32": "<f4", "f16": "<f2"}[kind]).astype(np.float64)

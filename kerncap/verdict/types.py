@@ -1,7 +1,7 @@
 """Element types of a kernel's buffers, from the code object's metadata or from the demangled name.
 
-In: a capture. Out: typed ranges (region, offset, length, element type) of float data.
-Called by the plan (what may be perturbed) and by the typed comparison.
+In: a capture. Out: typed ranges (region, offset, length, element type) of float data; arguments by place.
+Called by the plan (what may be perturbed), by the typed comparison and wherever bytes are named for a person.
 
 HIP's compiler writes no `.type_name` into the metadata, but the mangled name of a C++ kernel spells every parameter.
 """
@@ -111,3 +111,24 @@ def float_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRa
         if length > 0:
             typed.append((region, offset, length, kind))
     return tuple(typed)
+
+
+def argument_at(capture: Capture, region: int, offset: int) -> str | None:
+    """The argument that points into the region, the nearest at or before the offset; unnamed ones by their place."""
+    near = [
+        argument
+        for argument in capture.kernarg.args
+        if argument.region == region and not argument.hidden and (argument.region_offset or 0) <= offset
+    ]
+    if not near:
+        return None
+    best = max(near, key=lambda argument: argument.region_offset or 0)
+    return best.name or f"argument at {best.offset}"
+
+
+def type_at(typed: Sequence[TypedRange], region: int, offset: int, length: int) -> str | None:
+    """The element type of these bytes, when all of them are of one."""
+    for other, start, size, kind in typed:
+        if other == region and start <= offset and offset + length <= start + size:
+            return kind
+    return None

@@ -20,6 +20,7 @@ from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
 from kerncap.errors import ReplayError, UsageError
 from kerncap.results import CheckResult, Finding, ReplayResult, Site, parse_finding
+from kerncap.verdict.types import argument_at
 
 CHECKED_SLOWDOWN = 20.0
 """How much longer than `--timeout` a dispatch may take while it is checked."""
@@ -130,7 +131,7 @@ def _in_words_of_the_bundle(finding: Finding, sources: Mapping[int, str], captur
         site=with_source(finding.site),
         other=with_source(finding.other) if finding.other else None,
         region=region,
-        argument=_argument(region, capture) if region else None,
+        argument=argument_at(capture, *region) if region else None,
     )
 
 
@@ -141,19 +142,6 @@ def _region(address: int | None, index: Index) -> tuple[int, int] | None:
         if address is not None and region.kind != "variable" and region.va <= address:
             best = (number, address - region.va)
     return best
-
-
-def _argument(region: tuple[int, int], capture: Capture) -> str | None:
-    """The argument that points into the region, the nearest at or before the address."""
-    near = [
-        argument
-        for argument in capture.kernarg.args
-        if argument.region == region[0] and not argument.hidden and (argument.region_offset or 0) <= region[1]
-    ]
-    if not near:
-        return None
-    best = max(near, key=lambda argument: argument.region_offset or 0)
-    return best.name or f"argument at {best.offset}"
 
 
 def _symbol(code: Path, name: str) -> int | None:

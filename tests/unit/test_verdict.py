@@ -13,11 +13,12 @@ import pytest
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture, WriteSet
 from kerncap.bundle.documents import validate
+from kerncap.cli.verdict_text import print_verdict
 from kerncap.errors import KerncapError, ReplayError
 from kerncap.results import ReplayResult, Verdict, parse_replay_result, parse_verdict
 from kerncap.verdict import types
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.compare import compare_dump, elements_agree
+from kerncap.verdict.compare import compare_dump, elements_agree, values_of
 from kerncap.verdict.plan import CAPTURED, EXACT, PERTURBED, POISONED, REFERENCE, Plan, Tolerance, make_plan
 from kerncap.verdict.ranges import intersect, normalise, subtract, total
 from kerncap.verdict.write_set import read_trace
@@ -363,3 +364,41 @@ def test_a_result_of_another_schema_is_refused() -> None:
         parse_replay_result({"schema": "kerncap.replay-result/2"})
     with pytest.raises(ReplayError):
         parse_replay_result({"schema": "kerncap.replay-result/1", "status": "ok", "runs": [{}]})
+
+
+def test_a_mismatch_names_its_argument_and_its_numbers(
+    bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = bundle.capture.kernarg.args[0]
+    assert first.region is not None
+    assert first.region_offset is not None
+    va = bundle.index.regions[first.region].va
+    at = {"region": first.region, "region_va": va, "offset": first.region_offset + 8, "length": 4}
+    plan = replace(
+        make_plan(bundle.capture, bundle.index, tmp_path), typed=((first.region, first.region_offset, 16, "f32"),)
+    )
+    wrong = {"mismatch_bytes": 8, "mismatches": [{**at, "expected": "0000c03f", "actual": "cdcccc3d"}]}
+    verdict = judge(plan, bundle.capture, run_json(**wrong))
+    (found,) = verdict.mismatches
+    assert (found.argument, found.type) == (first.name or f"argument at {first.offset}", "f32")
+    print_verdict(verdict)
+    said = capsys.readouterr().out
+    assert "0000c03f (1.5)" in said
+    assert "cdcccc3d (0.100000001)" in said
+    beyond = {**at, "offset": first.region_offset + 14, "expected": "00000000", "actual": "01000000"}
+    verdict = judge(plan, bundle.capture, run_json(mismatch_bytes=1, mismatches=[beyond]))
+    assert verdict.mismatches[0].type is None
+    print_verdict(verdict)
+    assert "01000000\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "numbers"),
+    [
+        ("000000000000f83f00", "f64", [1.5]),
+        ("003c00c0", "f16", [1.0, -2.0]),
+        ("803f20c0", "bf16", [1.0, -2.5]),
+    ],
+)
+def test_values_of_whole_elements(data: str, kind: str, numbers: list[float]) -> None:
+    assert values_of(bytes.fromhex(data), kind).tolist() == numbers
