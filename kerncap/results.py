@@ -26,7 +26,7 @@ Range = tuple[int, int, int]
 class Mismatch:
     """A run of bytes that came out otherwise than expected; both values as hex, little-endian as they lie in memory.
 
-    `argument` is the kernel argument that leads there; `type` what it is known to point to (f64, f32, f16, bf16).
+    `argument` is the kernel argument that leads there; `type` what it is known to point to (f32, i32, ...).
     """
 
     region: int

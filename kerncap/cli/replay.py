@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import print_json, set_verbosity
+from kerncap.cli.output import set_verbosity
 
 
 def replay(
@@ -24,7 +24,7 @@ def replay(
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a captured dispatch and compare all memory with what the application computed."""
-    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.replay import Options, judge
 
@@ -37,12 +37,7 @@ def replay(
         withhold_variables=withhold_variables,
         check=parse_checks(check),
     )
-    verdict = judge(bundle, chosen)
-    if as_json:
-        print_json(verdict.to_json())
-    else:
-        print_verdict(verdict)
-    return verdict.exit_code
+    return report_verdict(judge(bundle, chosen), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

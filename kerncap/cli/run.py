@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import note, print_json, set_verbosity
+from kerncap.cli.output import note, set_verbosity
 from kerncap.errors import UsageError
 
 
@@ -42,7 +42,7 @@ def run(
 
     The equivalent `docker run` lines are printed on stderr.
     """
-    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows import run as workflow
     from kerncap.workflows.check import parse_checks
 
@@ -69,12 +69,7 @@ def run(
         say=lambda line: note(f"$ {line}"),
         on_stderr=_pass_on if verbose else None,
     )
-    verdict = workflow.run(bundle, chosen)
-    if as_json:
-        print_json(verdict.to_json())
-    else:
-        print_verdict(verdict)
-    return verdict.exit_code
+    return report_verdict(workflow.run(bundle, chosen), as_json=as_json)
 
 
 def _pass_on(piece: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import print_json, set_verbosity
+from kerncap.cli.output import set_verbosity
 
 
 def validate(
@@ -23,7 +23,7 @@ def validate(
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Judge a code object from the captured state, with poisoned outputs and with perturbed inputs."""
-    from kerncap.cli.verdict_text import print_verdict
+    from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.replay import Options, judge
@@ -39,12 +39,7 @@ def validate(
         timeout_s=timeout,
         check=parse_checks(check),
     )
-    verdict = judge(bundle, chosen)
-    if as_json:
-        print_json(verdict.to_json())
-    else:
-        print_verdict(verdict)
-    return verdict.exit_code
+    return report_verdict(judge(bundle, chosen), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

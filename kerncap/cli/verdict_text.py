@@ -1,15 +1,24 @@
-"""A verdict as text on stdout. Called by replay, validate and run."""
+"""A verdict on stdout. Called by replay, validate and run."""
 
 from __future__ import annotations
 
 import statistics
 
-from kerncap.cli.output import format_bytes, say, table
+from kerncap.cli.output import format_bytes, print_json, say, table
 from kerncap.results import CheckResult, Finding, Mismatch, Site, Verdict
 
 _SHOWN_HEX = 32
 # So many digits tell any two values of the type apart.
 _DIGITS = {"f64": 17, "f32": 9, "f16": 5, "bf16": 4}
+
+
+def report_verdict(verdict: Verdict, *, as_json: bool) -> int:
+    """On stdout, as one document or as text; gives the exit code of the command."""
+    if as_json:
+        print_json(verdict.to_json())
+    else:
+        print_verdict(verdict)
+    return verdict.exit_code
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -88,11 +97,12 @@ def _mismatch(found: Mismatch) -> tuple[str, ...]:
 def _value(text: str, kind: str | None) -> str:
     """Bytes as they lie in memory and, when their type is known and they are whole elements, the numbers."""
     from kerncap.verdict.compare import values_of  # numpy takes time to load and is not needed for most verdicts
-    from kerncap.verdict.types import ELEMENT_BYTES
+    from kerncap.verdict.types import SHOWN_BYTES
 
     shown = text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
     data = bytes.fromhex(text[:_SHOWN_HEX])
-    if kind is None or not data or len(data) % ELEMENT_BYTES[kind]:
+    if kind is None or not data or len(data) % SHOWN_BYTES[kind]:
         return shown
-    numbers = ", ".join(f"{value:.{_DIGITS[kind]}g}" for value in values_of(data, kind))
+    digits = f".{_DIGITS[kind]}g" if kind in _DIGITS else "d"
+    numbers = ", ".join(format(value, digits) for value in values_of(data, kind).tolist())
     return f"{shown} ({numbers})"

@@ -89,7 +89,7 @@ def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:
     return replace(
         mismatch,
         argument=argument_at(capture, mismatch.region, mismatch.offset),
-        type=type_at(plan.typed, mismatch.region, mismatch.offset, mismatch.length),
+        type=type_at(plan.shown, mismatch.region, mismatch.offset, mismatch.length),
     )
 
 

@@ -15,7 +15,7 @@ from kerncap.bundle.index import Index
 from kerncap.native import ReplayRun
 from kerncap.verdict.infer import ReadBefore, inferred_ranges
 from kerncap.verdict.ranges import Ranges, intersect, normalise, subtract, total
-from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, float_ranges
+from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, float_ranges, typed_ranges
 
 CAPTURED = "captured"
 POISONED = "poisoned"
@@ -47,10 +47,13 @@ class Plan:
     runs: tuple[ReplayRun, ...]
     not_judged: Mapping[str, str]
     typed: tuple[TypedRange, ...]
+    """Float data: what is perturbed, and compared under the tolerance."""
     tolerance: Tolerance
     hsaco: Path | None
     guessed: tuple[TypedRange, ...] = ()
     """Inputs of unknown type that may be perturbed, in a replay of their own: `with_guess`."""
+    shown: tuple[TypedRange, ...] = ()
+    """Float and integer data: mismatches in it are shown as numbers."""
 
 
 FAULT = "fault"
@@ -72,11 +75,12 @@ def make_plan(
 
     With `read_before` inputs are looked at when no argument is known to lead to float data.
     """
-    typed = float_ranges(capture, [region.size for region in index.regions])
+    shown = typed_ranges(capture, [region.size for region in index.regions])
+    typed = float_ranges(shown)
     if capture.status == FAULT:
         why = "the captured dispatch faulted"
         run = ReplayRun(hsaco=hsaco, expect_post=False)
-        return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco)
+        return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco, shown=shown)
     guessed: tuple[TypedRange, ...] = ()
 
     def mismatch_dir(name: str) -> Path | None:
@@ -104,6 +108,7 @@ def make_plan(
         tolerance=tolerance,
         hsaco=hsaco,
         guessed=guessed,
+        shown=shown,
     )
 
 

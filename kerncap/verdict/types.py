@@ -1,6 +1,6 @@
 """Element types of a kernel's buffers, from the code object's metadata or from the demangled name.
 
-In: a capture. Out: typed ranges (region, offset, length, element type) of float data; arguments by place.
+In: a capture. Out: typed ranges (region, offset, length, element type) of numbers; arguments by place.
 Called by the plan (what may be perturbed), by the typed comparison and wherever bytes are named for a person.
 
 HIP's compiler writes no `.type_name` into the metadata, but the mangled name of a C++ kernel spells every parameter.
@@ -17,6 +17,10 @@ TypedRange = tuple[int, int, int, str]
 """(region, offset, length, element type)"""
 
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+"""Float types: what can be perturbed and compared under a tolerance."""
+
+SHOWN_BYTES = ELEMENT_BYTES | {f"{sign}{8 * size}": size for sign in "iu" for size in (1, 2, 4, 8)}
+"""Those and the integers: what can be shown as numbers."""
 
 _FLOAT_TYPES = {
     "double": "f64",
@@ -32,6 +36,21 @@ _FLOAT_TYPES = {
     "hip_bfloat16": "bf16",
     "__hip_bfloat16": "bf16",
     "__bf16": "bf16",
+}
+# On Linux for x86-64 and amdgcn: `long` has 8 bytes, `char` is signed.
+_INTEGER_TYPES = {
+    "char": "i8",
+    "signed char": "i8",
+    "unsigned char": "u8",
+    "bool": "u8",
+    "short": "i16",
+    "unsigned short": "u16",
+    "int": "i32",
+    "unsigned int": "u32",
+    "long": "i64",
+    "unsigned long": "u64",
+    "long long": "i64",
+    "unsigned long long": "u64",
 }
 _VECTOR = re.compile(r"HIP_vector_type<(\w+), \d+u?>\Z")
 _QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__restrict__|struct|class)\b")
@@ -76,17 +95,23 @@ def split_top_level(text: str) -> list[str]:
 
 
 def element_type(type_name: str) -> str | None:
-    """`f32` for `float const*`; None when it is not a pointer to float data (`float**` points to pointers)."""
+    """`f32` for `float const*`, `i32` for `int*`; None for what points to no numbers (`float**`)."""
     text = _QUALIFIERS.sub("", type_name).strip()
     if text.count("*") != 1 or not text.endswith("*"):
         return None
     base = " ".join(text[:-1].split())
     vector = _VECTOR.match(base)
-    return _FLOAT_TYPES.get(vector.group(1) if vector else base)
+    name = vector.group(1) if vector else base
+    return _FLOAT_TYPES.get(name) or _INTEGER_TYPES.get(name)
 
 
-def float_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRange, ...]:
-    """The float data that the kernel's arguments point to, each up to the next argument's data or the region's end."""
+def float_ranges(typed: Sequence[TypedRange]) -> tuple[TypedRange, ...]:
+    """Those of float data."""
+    return tuple(one for one in typed if one[3] in ELEMENT_BYTES)
+
+
+def typed_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRange, ...]:
+    """The numbers that the kernel's arguments point to, each up to the next argument's data or the region's end."""
     arguments = [a for a in capture.kernarg.args if not a.hidden]
     spelled = parameters(capture.kernel.demangled or "")
     if spelled is not None and len(spelled) != len(arguments):
@@ -107,7 +132,7 @@ def float_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRa
             continue
         later = [o for r, o in kinds if r == region and o > offset]
         length = min([*later, region_sizes[region]]) - offset
-        length -= length % ELEMENT_BYTES[kind]
+        length -= length % SHOWN_BYTES[kind]
         if length > 0:
             typed.append((region, offset, length, kind))
     return tuple(typed)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,10 +24,9 @@ from kerncap.verdict.types import argument_at
 CHECKED_SLOWDOWN = 20.0
 """How much longer than `--timeout` a dispatch may take while it is checked."""
 
-_SYMBOLIZERS = ("llvm-symbolizer", "llvm-symbolizer-21", "llvm-symbolizer-17", "llvm-symbolizer-19")
-_SYMBOLIZER_S = 60.0
+_LLVM_VERSIONS = ("", "-21", "-19", "-17")
+_LLVM_S = 60.0
 _NAMED_FINDINGS = 3
-_SHT_SYMTAB, _SHT_DYNSYM = 2, 11
 
 
 def parse_checks(text: str | None) -> str | None:
@@ -144,37 +142,33 @@ def _region(address: int | None, index: Index) -> tuple[int, int] | None:
     return best
 
 
+def _llvm_tool(name: str) -> str | None:
+    """A tool of any LLVM that the images or a ROCm installation have on the path; the newest of them first."""
+    return next((path for version in _LLVM_VERSIONS if (path := shutil.which(name + version))), None)
+
+
 def _symbol(code: Path, name: str) -> int | None:
-    """Value of a symbol of an ELF file, None when it is not there."""
-    data = code.read_bytes()
-    try:
-        (sections_at,) = struct.unpack_from("<Q", data, 0x28)
-        entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
-        for i in range(count):
-            at = sections_at + i * entry_bytes
-            _, kind, _, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at)
-            if kind not in (_SHT_SYMTAB, _SHT_DYNSYM):
-                continue
-            (strings_at,) = struct.unpack_from("<Q", data, sections_at + link * entry_bytes + 0x18)
-            for symbol in range(offset, offset + size, 24):
-                name_at, _, _, _, value = struct.unpack_from("<IBBHQ", data, symbol)
-                start = strings_at + name_at
-                if data[start : data.index(b"\0", start)] == name.encode():
-                    return int(value)
-    except (struct.error, ValueError):
+    """Value of a dynamic symbol of an ELF file. None when it is not there, or without llvm-nm."""
+    tool = _llvm_tool("llvm-nm")
+    if tool is None:
         return None
+    argv = [tool, "--dynamic", "--defined-only", "--format=posix", str(code)]
+    for line in proc.run(argv, timeout_s=_LLVM_S).text.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[0] == name:
+            return int(words[2], 16)
     return None
 
 
 def _sources(code: Path, findings: Iterable[Finding], kernel_object: int, base: int) -> dict[int, str]:
     """file:line of each pc. Empty without line tables or without llvm-symbolizer."""
-    tool = next((path for name in _SYMBOLIZERS if (path := shutil.which(name))), None)
+    tool = _llvm_tool("llvm-symbolizer")
     sites = [site for finding in findings for site in (finding.site, finding.other) if site is not None]
     pcs = sorted({site.pc for site in sites})
     if tool is None or not pcs:
         return {}
     addresses = [f"{pc - kernel_object + base:#x}" for pc in pcs]
-    done = proc.run([tool, f"--obj={code}", "--output-style=JSON", *addresses], timeout_s=_SYMBOLIZER_S)
+    done = proc.run([tool, f"--obj={code}", "--output-style=JSON", *addresses], timeout_s=_LLVM_S)
     found: dict[int, str] = {}
     try:
         answers = json.loads(done.text)

@@ -12,19 +12,6 @@ from workbench import CASES, TARGETS, Case, Workbench
 pytestmark = pytest.mark.parametrize("target", TARGETS)
 
 
-def edited(workbench: Workbench, target: str, program: str, old: str, new: str) -> tuple[Path, int]:
-    """A code object with line tables of the program's source after an edit, and the line that was edited."""
-    text = (workbench.sources / f"{program}.hip").read_text()
-    assert old in text
-    source = workbench.work / f"{program}-edited.hip"
-    source.write_text(text.replace(old, new, 1))
-    hsaco = workbench.work / f"{program}-edited-{target}.hsaco"
-    argv = ["hipcc", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2", "-g"]
-    argv += [f"-I{workbench.sources}", str(source), "-o", str(hsaco)]
-    workbench.container.run(argv, check=True)
-    return hsaco, text[: text.index(old)].count("\n") + 1
-
-
 def checked(workbench: Workbench, capture: Path, *argv: str | Path) -> tuple[int, dict[str, Any]]:
     done = workbench.kerncap("validate", capture, *argv, "--json")
     assert done.returncode in (0, 1), done.stderr
@@ -45,7 +32,7 @@ def test_what_compilers_make_is_clean(workbench: Workbench, target: str, case: C
 
 def test_a_missing_barrier_is_a_race(workbench: Workbench, target: str) -> None:
     capture = workbench.capture(Case("lds_reduce", "lds_reduce"), target)
-    hsaco, line = edited(workbench, target, "lds_reduce", "  __syncthreads();\n  for", "  for")
+    hsaco, line = workbench.edited(target, "lds_reduce", "  __syncthreads();\n  for", "  for")
     code, document = checked(workbench, capture, "--hsaco", hsaco, "--check", "race")
     assert code == 1
     errors = [f for f in document["checks"]["findings"] if not f["benign"]]
@@ -63,7 +50,7 @@ def test_a_missing_barrier_is_a_race(workbench: Workbench, target: str) -> None:
 
 def test_a_load_past_the_end_of_an_argument(workbench: Workbench, target: str) -> None:
     capture = workbench.capture(Case("vector_add", "vector_add"), target)
-    hsaco, line = edited(workbench, target, "vector_add", "if (i < n) c[i] =", "if (i < n + 1) c[i % n] =")
+    hsaco, line = workbench.edited(target, "vector_add", "if (i < n) c[i] =", "if (i < n + 1) c[i % n] =")
     code, document = checked(workbench, capture, "--hsaco", hsaco, "--check", "memory")
     assert code == 1
     findings = document["checks"]["findings"]
@@ -79,7 +66,7 @@ def test_a_load_past_the_end_of_an_argument(workbench: Workbench, target: str) -
 def test_a_fault_is_named_with_its_lane(workbench: Workbench, target: str) -> None:
     capture = workbench.capture(Case("vector_add", "vector_add"), target)
     new = "if (i < n) c[i == 777 ? 1l << 40 : i] ="
-    hsaco, line = edited(workbench, target, "vector_add", "if (i < n) c[i] =", new)
+    hsaco, line = workbench.edited(target, "vector_add", "if (i < n) c[i] =", new)
     said = workbench.error(6, "replay", capture, "--hsaco", hsaco, "--check", "memory")["stderr"]
     assert "check memory: unmapped: store" in said
     assert f"vector_add-edited.hip:{line}: " in said

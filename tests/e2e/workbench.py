@@ -90,6 +90,18 @@ class Workbench:
             self._variants[key] = out
         return self._variants[key]
 
+    def edited(self, target: str, program: str, old: str, new: str) -> tuple[Path, int]:
+        """A code object with line tables of the program's source after an edit, and the line that was edited."""
+        text = (self.sources / f"{program}.hip").read_text()
+        assert old in text
+        source = self.work / f"{program}-edited.hip"
+        source.write_text(text.replace(old, new, 1))
+        hsaco = self.work / f"{program}-edited-{target}.hsaco"
+        argv = ["hipcc", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2", "-g"]
+        argv += [f"-I{self.sources}", str(source), "-o", str(hsaco)]
+        self.container.run(argv, check=True)
+        return hsaco, text[: text.index(old)].count("\n") + 1
+
     def capture(self, case: Case, target: str) -> Path:
         """A reproducer of that dispatch."""
         if (case, target) not in self._captures:

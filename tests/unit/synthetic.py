@@ -17,6 +17,21 @@ import zstandard
 CHUNK_BYTES = 4 << 20
 BLOB_RAW_BYTES = 64 << 20
 
+RUN: dict[str, Any] = {
+    "iterations": 1,
+    "kernel_object_va": 4096,
+    "bytes_compared": 1000,
+    "changed_bytes": 40,
+    "mismatch_bytes": 0,
+    "mismatches": [],
+    "iterations_agree": True,
+    "noise": [],
+    "variables": [],
+    "fault": None,
+    "timing_ns": [5],
+}
+"""A run of a `kerncap.replay-result/1` that agrees everywhere."""
+
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()

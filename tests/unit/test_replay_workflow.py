@@ -10,25 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic import RUN
 
 from kerncap import native
 from kerncap.bundle import open_bundle
 from kerncap.errors import HostError, ReplayError, UsageError
 from kerncap.workflows.replay import Options, judge
-
-RUN: dict[str, Any] = {
-    "iterations": 1,
-    "kernel_object_va": 4096,
-    "bytes_compared": 1000,
-    "changed_bytes": 40,
-    "mismatch_bytes": 0,
-    "mismatches": [],
-    "iterations_agree": True,
-    "noise": [],
-    "variables": [],
-    "fault": None,
-    "timing_ns": [5],
-}
 
 
 def answer(*runs: dict[str, Any], **changes: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from synthetic import RUN
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture, WriteSet
@@ -64,7 +65,9 @@ def test_parameters(demangled: str, expected: list[str] | None) -> None:
         ("__hip_bfloat16 const*", "bf16"),
         ("HIP_vector_type<float, 4u>*", "f32"),
         ("float**", None),
-        ("int*", None),
+        ("int*", "i32"),
+        ("unsigned long long const*", "u64"),
+        ("S*", None),
         ("float", None),
     ],
 )
@@ -72,16 +75,17 @@ def test_element_types(name: str, expected: str | None) -> None:
     assert types.element_type(name) == expected
 
 
-def test_float_ranges_end_at_the_next_argument(bundle: Bundle) -> None:
+def test_typed_ranges_end_at_the_next_argument(bundle: Bundle) -> None:
     capture = bundle.capture
     first = replace(capture.kernarg.args[0], type=None)
     second = replace(first, offset=8, region_offset=4096)
     kernarg = replace(capture.kernarg, args=(first, second))
     kernel = replace(capture.kernel, demangled="k(float*, int*)")
-    found = types.float_ranges(replace(capture, kernarg=kernarg, kernel=kernel), [24096, 1 << 20, 64])
-    assert found == ((0, 0, 4096, "f32"),)
+    found = types.typed_ranges(replace(capture, kernarg=kernarg, kernel=kernel), [24098, 1 << 20, 64])
+    assert found == ((0, 0, 4096, "f32"), (0, 4096, 20000, "i32"))
+    assert types.float_ranges(found) == ((0, 0, 4096, "f32"),)
     same_place = replace(kernarg, args=(first, replace(second, region_offset=0)))
-    assert types.float_ranges(replace(capture, kernarg=same_place, kernel=kernel), [24096, 64, 64]) == ()
+    assert types.typed_ranges(replace(capture, kernarg=same_place, kernel=kernel), [24096, 64, 64]) == ()
 
 
 def with_write_set(capture: Capture, written: Any, read_first: Any) -> Capture:
@@ -114,20 +118,7 @@ def test_plan_of_a_variant_is_judged_three_ways(bundle: Bundle, tmp_path: Path) 
 
 
 def run_json(**changes: Any) -> dict[str, Any]:
-    base: dict[str, Any] = {
-        "iterations": 1,
-        "kernel_object_va": 4096,
-        "bytes_compared": 1000,
-        "changed_bytes": 40,
-        "mismatch_bytes": 0,
-        "mismatches": [],
-        "iterations_agree": True,
-        "noise": [],
-        "variables": [],
-        "fault": None,
-        "timing_ns": [5],
-    }
-    return base | changes
+    return RUN | changes
 
 
 def result(*runs: dict[str, Any], **changes: Any) -> ReplayResult:
@@ -375,7 +366,7 @@ def test_a_mismatch_names_its_argument_and_its_numbers(
     va = bundle.index.regions[first.region].va
     at = {"region": first.region, "region_va": va, "offset": first.region_offset + 8, "length": 4}
     plan = replace(
-        make_plan(bundle.capture, bundle.index, tmp_path), typed=((first.region, first.region_offset, 16, "f32"),)
+        make_plan(bundle.capture, bundle.index, tmp_path), shown=((first.region, first.region_offset, 16, "f32"),)
     )
     wrong = {"mismatch_bytes": 8, "mismatches": [{**at, "expected": "0000c03f", "actual": "cdcccc3d"}]}
     verdict = judge(plan, bundle.capture, run_json(**wrong))
@@ -398,7 +389,10 @@ def test_a_mismatch_names_its_argument_and_its_numbers(
         ("000000000000f83f00", "f64", [1.5]),
         ("003c00c0", "f16", [1.0, -2.0]),
         ("803f20c0", "bf16", [1.0, -2.5]),
+        ("feffffff", "i32", [-2]),
+        ("feffffffffffffff", "u64", [(1 << 64) - 2]),
+        ("80ff", "i8", [-128, -1]),
     ],
 )
-def test_values_of_whole_elements(data: str, kind: str, numbers: list[float]) -> None:
+def test_values_of_whole_elements(data: str, kind: str, numbers: list[int | float]) -> None:
     assert values_of(bytes.fromhex(data), kind).tolist() == numbers
