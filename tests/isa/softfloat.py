@@ -1,6 +1,6 @@
 """Binary floating point with exact rationals: what IEEE 754 and the ISA manuals say, independent of the interpreter.
 
-In: bits as integers and a format. Out: bits. Called by model.py. A NaN result is `NAN`: the manuals do not define its
+In: bits as integers and a format. Out: bits. Called by model/. A NaN result is `NAN`: the manuals do not define its
 payload.
 """
 
@@ -85,17 +85,23 @@ def value(f: Format, bits: int) -> Fraction:
     return -magnitude if negative(f, bits) else magnitude
 
 
+def exponent_of(magnitude: Fraction) -> int:
+    """Of the largest power of two that is not above a positive number."""
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    while Fraction(2) ** exponent > magnitude:
+        exponent -= 1
+    while Fraction(2) ** (exponent + 1) <= magnitude:
+        exponent += 1
+    return exponent
+
+
 def encode(f: Format, number: Fraction, *, zero_negative: bool = False, mode: int = 0) -> int:
     """Rounds: 0 nearest even, 1 up, 2 down, 3 towards zero. The sign of an exact zero is given."""
     if number == 0:
         return f.sign_bit if zero_negative else 0
     sign = f.sign_bit if number < 0 else 0
     magnitude = abs(number)
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    while Fraction(2) ** exponent > magnitude:
-        exponent -= 1
-    while Fraction(2) ** (exponent + 1) <= magnitude:
-        exponent += 1
+    exponent = exponent_of(magnitude)
     exponent = max(exponent, 1 - f.bias)
     unit = Fraction(2) ** (exponent - f.mantissa_bits)
     steps, rest = divmod(magnitude, unit)

@@ -1,6 +1,6 @@
 """`make hw-conformance` on the virtual GPU: the machinery works, and the results are what the ISA manuals say.
 
-The kernels come from the suite's own assembler and go through its HSA runtime; each vector is compared with model.py.
+The kernels come from the suite's own assembler and go through its HSA runtime; each vector is compared with the model.
 """
 
 from __future__ import annotations

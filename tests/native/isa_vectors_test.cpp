@@ -1,4 +1,4 @@
-// Single instructions against data/isa_vectors.txt, whose results were computed from the ISA manuals (tests/isa/model.py), and
+// Single instructions against data/isa_vectors.txt, whose results were computed from the ISA manuals (tests/isa/model/), and
 // data/isa_vectors_by_hand.txt.
 // Every vector runs in one lane of a full wave; then with half of EXEC, where the other lanes must keep their registers and
 // give no mask bit; then with EXEC zero, where nothing may change.
