@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import edges
+import format_vectors
 import model
 import numpy as np
 import pytest
@@ -31,6 +32,11 @@ def test_vectors_are_what_the_model_says() -> None:
         )
         assert result == model.Result(vector.dst, vector.bit), line
     assert len(names) > 550
+
+
+def test_format_vectors_are_what_the_model_says() -> None:
+    lines = (_VECTORS.parent / "isa_format_vectors.txt").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == list(format_vectors.generate())
 
 
 @pytest.mark.parametrize(

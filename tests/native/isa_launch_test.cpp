@@ -18,11 +18,12 @@ struct Launched {
 };
 
 // A kernel with the kernarg pointer in s[0:1] and `user_sgprs` user SGPRs, whose code starts 512 bytes behind its descriptor.
-void launch(Target target, unsigned preload_spec, unsigned user_sgprs, bool map_arguments, Launched& out) {
+void launch(Target target, unsigned preload_spec, unsigned user_sgprs, bool map_arguments, Launched& out, std::uint32_t rsrc1 = 0) {
   alignas(64) static std::array<std::uint32_t, 16> descriptor;
   alignas(64) static std::array<std::uint32_t, 8> arguments{10, 11, 12, 13, 14, 15, 16, 17};
   descriptor.fill(0);
   descriptor[4] = 512;
+  descriptor[12] = rsrc1;
   descriptor[13] = user_sgprs << 1 | 1u << 7;              // rsrc2: workgroup id x behind the user SGPRs
   descriptor[14] = 1u << 3 | preload_spec << 16;           // kernarg pointer
   HostMemory memory;
@@ -73,6 +74,13 @@ TEST(Launch, ArgumentsThatAreNotMapped) {
   Launched l;
   launch(Target::gfx90a, 1, 3, false, l);
   EXPECT_EQ(l.outcome.kind, Outcome::Kind::page_fault);
+}
+
+TEST(Launch, SaturatingHalvesStopByName) {
+  Launched l;
+  launch(Target::gfx942, 0, 2, true, l, 1u << 26);
+  EXPECT_EQ(l.outcome.kind, Outcome::Kind::unimplemented);
+  EXPECT_NE(l.outcome.text.find("FP16_OVFL"), std::string::npos);
 }
 
 }  // namespace

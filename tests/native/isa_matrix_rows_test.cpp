@@ -50,7 +50,7 @@ unsigned count_blocks(const std::string& name, unsigned m, unsigned k) {
   static const std::regex explicit_count("_([0-9]+)b_");
   if (std::regex_search(name, match, explicit_count)) return static_cast<unsigned>(std::stoul(match[1]));
   // The older spelling leaves it out: 4x4 has sixteen; 16x16 four and 32x32 two where k is the small one of the type.
-  if (m == 4) return 16;
+  if (m == 4) return name.find("f64") != std::string::npos ? 4 : 16;
   const bool sixteen_bit = name.find("f16") != std::string::npos, i8 = name.find("i8") != std::string::npos;
   const bool old_bf16 = name.find("bf16") != std::string::npos && name.find("_1k") == std::string::npos && name.find("x2bf16") != std::string::npos;
   if (m == 32) return (k == 1 || old_bf16 || (k == 4 && (sixteen_bit || i8) && name.find("x4bf16") == std::string::npos) || name.ends_with("x4bf16_1k")) ? 2 : 1;
@@ -81,7 +81,6 @@ void put(Machine& m, unsigned base, unsigned lane, unsigned element, unsigned bi
 
 // Row of D in register r of a lane, for one block.
 unsigned row_of(const Shape& s, unsigned r, unsigned lane) {
-  if (s.out == "f64") return 4 * r + lane / 16;
   if (s.m == 32) return 8 * (r / 4) + 4 * (lane / 32) + r % 4;
   if (s.m == 16) return 4 * (lane / 16) + r % 4;
   return r;
@@ -96,13 +95,16 @@ void check_dense(Target target, const Row& row, const Shape& s) {
   Machine m(target);
   const unsigned wide = s.out == "f64" ? 2 : 1;
   for (unsigned l = 0; l < 64; ++l) {
-    const unsigned lanes_k = K / per_lane, block = l / (M * lanes_k), i = l % M, k0 = l / M % lanes_k * per_lane;
+    const bool f64 = s.out == "f64";  // k goes by groups of sixteen lanes, blocks lie inside a group
+    const unsigned lanes_k = K / per_lane, i = l % M;
+    const unsigned block = f64 ? l / M % B : l / (M * lanes_k), k0 = f64 ? l / 16 : l / M % lanes_k * per_lane;
     for (unsigned e = 0; e < per_lane; ++e) {
       put(m, 10, l, e, bits_of(s.a), encode(s.a, a[(block * M + i) * K + k0 + e]));
       put(m, 20, l, e, bits_of(s.b), encode(s.b, b[(block * M + i) * K + k0 + e]));  // b[block][column][k]
     }
   }
   const auto place = [&](unsigned r, unsigned l) {  // of element r of lane l in c
+    if (s.out == "f64") return std::array<unsigned, 3>{l / M % B, 4 * r + l / 16, l % M};
     const unsigned per_block = M == 4 ? 4 : M * M / 64, block = M == 4 ? l / 4 : r / per_block;
     return std::array<unsigned, 3>{block, row_of(s, r % per_block, l), l % M};
   };
@@ -130,36 +132,45 @@ void check_dense(Target target, const Row& row, const Shape& s) {
     }
 }
 
-// Two of four: A holds K / 2 elements a row, the index register two bits of position for each; lane l has eight k.
-void check_sparse(Target target, const Row& row, const Shape& s) {
-  const unsigned M = s.m, K = s.k, registers = M * M / 64;
-  Elements random(M + K);
+// Two of four: A holds K / 2 elements a row, the index register two bits of position for each. A lane has two registers of A,
+// four of B, and 8 (16-bit elements) or 16 bits of index, in the set of the index register that abid names.
+void check_sparse(Target target, const Row& row, const Shape& s, unsigned set, unsigned cbsz) {
+  const unsigned M = s.m, K = s.k, registers = M * M / 64, bits = bits_of(s.a), stored = 64 / bits, dense = 2 * stored;
+  Elements random(M + K + set);
   std::vector<int> a(M * K, 0), b(M * K);
   for (int& x : b) x = random.next();
   Machine m(target);
+  const std::uint32_t c = s.out == "i32" ? 2 : f32(2.0f);
   for (unsigned l = 0; l < 64; ++l) {
-    const unsigned i = l % M, k0 = l / M * 8;
+    const unsigned i = l % M, k0 = l / M * dense;
     std::uint32_t index = 0;
-    for (unsigned e = 0; e < 4; ++e) {
+    for (unsigned e = 0; e < stored; ++e) {
       // Positions 0 and 2, or 1 and 3, in a group of four.
       const unsigned position = 2 * (e % 2) + (i + e / 2) % 2;
       const int value = random.next();
       a[i * K + k0 + 4 * (e / 2) + position] = value;
       index |= position << (2 * e);
-      put(m, 10, l, e, 16, encode(s.a, value));
+      put(m, 10, l, e, bits, encode(s.a, value));
     }
-    for (unsigned e = 0; e < 8; ++e) put(m, 12, l, e, 16, encode(s.b, b[i * K + k0 + e]));
-    m.reg(16, l) = index;
-    for (unsigned r = 0; r < registers; ++r) m.reg(40 + r, l) = f32(2.0f);
+    for (unsigned e = 0; e < dense; ++e) put(m, 12, l, e, bits, encode(s.b, b[i * K + k0 + e]));
+    // The other sets say something else.
+    const unsigned shift = 2 * stored * set;
+    const std::uint32_t mine = (stored == 4 ? 0xffu : 0xffffu) << shift;
+    m.reg(16, l) = (~(index << shift) & ~mine) | index << shift;
+    for (unsigned r = 0; r < registers; ++r) m.reg(40 + r, l) = c;
   }
-  m.run(row.name, v(40), {v(10), v(12), v(16)});
+  m.run(row.name, v(40), {v(10), v(12), v(16)}, [&](Inst& i) {
+    i.abid = static_cast<std::uint8_t>(cbsz ? 1 : set);
+    i.cbsz = static_cast<std::uint8_t>(cbsz);
+  });
   ASSERT_EQ(m.refused, nullptr);
   for (unsigned l = 0; l < 64; ++l)
     for (unsigned r = 0; r < registers; ++r) {
       const unsigned i = row_of(s, r, l), j = l % M;
       int want = 2;
       for (unsigned k = 0; k < K; ++k) want += a[i * K + k] * b[j * K + k];
-      ASSERT_EQ(as_float(m.reg(40 + r, l)), static_cast<float>(want)) << "lane " << l << " register " << r;
+      const std::uint32_t expected = s.out == "i32" ? static_cast<std::uint32_t>(want) : f32(static_cast<float>(want));
+      ASSERT_EQ(m.reg(40 + r, l), expected) << "lane " << l << " register " << r;
     }
 }
 
@@ -174,10 +185,14 @@ TEST(MatrixRows, MfmaAndSmfmac) {
         ASSERT_TRUE(parse(row.name, shape));
         shape.blocks = count_blocks(row.name, shape.m, shape.k);
         ++rows;
-        if (shape.sparse) check_sparse(target, row, shape);
-        else check_dense(target, row, shape);
+        if (!shape.sparse) {
+          check_dense(target, row, shape);
+          continue;
+        }
+        for (unsigned set = 0; set < bits_of(shape.a) / 4; ++set) check_sparse(target, row, shape, set, 0);
+        check_sparse(target, row, shape, 0, 1);
       }
-  EXPECT_GE(rows, 60u);
+  EXPECT_EQ(rows, 27u + 46);
 }
 
 TEST(MatrixRows, WmmaOfBf16) {

@@ -6,129 +6,13 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 
-#include "isa_coverage.hpp"
-#include "isa_harness.hpp"
-#include "vgpu/isa/memory/address.hpp"
-#include "vgpu/isa/rows.hpp"
-#include "vgpu/isa/wave.hpp"
+#include "memory_machine.hpp"
 
 namespace kerncap::vgpu::isa::test {
 namespace {
-
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-constexpr unsigned kAddress = 2, kData = 8, kDst = 20, kStride = 32, kOffset = 8;
-constexpr u64 kExec = 0xb6db6db6db6db6db;  // two of three lanes
-constexpr u32 kOld = 0xdeadbeef;
-
-// Memory of one segment, reached by each lane at lane * kStride + kOffset (private memory: at kOffset of its own).
-class Machine {
- public:
-  Machine(Target target, Format format) : format_(format), registers_(32 * kLanes, kOld), cache_(memory_) {
-    wave.target = target;
-    wave.size = family(target) == Family::gfx11 ? 32 : 64;
-    wave.v = registers_.data();
-    wave.vgprs = 32;
-    wave.dispatch = &dispatch_;
-    wave.group = &group_;
-    wave.memory = &cache_;
-    dispatch_.shared_aperture_hi = 0x10000;
-    dispatch_.private_aperture_hi = 0x20000;
-    bytes_.resize(kLanes * kStride);
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::uint8_t>(i * 73 + 129);
-    group_.lds = bytes_;
-    memory_.add(bytes_.data(), bytes_.size());
-    wave.scratch = reinterpret_cast<std::byte*>(bytes_.data());
-    wave.scratch_lane_bytes = kStride;
-    wave.set_exec(kExec);
-    const auto base = reinterpret_cast<std::uintptr_t>(bytes_.data());
-    for (unsigned l = 0; l < kLanes; ++l) {
-      const u64 at = format == Format::flat || format == Format::global ? base + l * kStride : format == Format::scratch ? 0 : l * kStride;
-      reg(kAddress, l) = static_cast<u32>(at);
-      reg(kAddress + 1, l) = static_cast<u32>(at >> 32);
-    }
-    wave.s[4] = static_cast<u32>(base);
-    wave.s[5] = static_cast<u32>(base >> 32);
-    wave.s[6] = static_cast<u32>(bytes_.size());
-    wave.s[7] = family(target) == Family::gfx11 ? 3u << 28 : 0;
-  }
-  bool on(unsigned lane) const { return wave.exec() >> lane & 1; }
-  u32& reg(unsigned r, unsigned lane) { return wave.v[r * kLanes + lane]; }
-  std::uint8_t* at(unsigned lane) {
-    return (format_ == Format::ds ? group_.lds.data() : bytes_.data()) + lane * kStride + kOffset;
-  }
-  template <class T>
-  T get(unsigned lane) {
-    T value;
-    std::memcpy(&value, at(lane), sizeof value);
-    return value;
-  }
-  template <class T>
-  void put(unsigned lane, T value) { std::memcpy(at(lane), &value, sizeof value); }
-
-  void run(const Row& row, bool returns = true) {
-    const auto operand = [](OperandKind kind, Type type, unsigned index) {
-      Operand o;
-      o.kind = kind;
-      o.type = type;
-      o.index = static_cast<std::uint16_t>(index);
-      return o;
-    };
-    Inst inst;
-    inst.row = &row;
-    inst.format = row.format;
-    inst.handler = row.handler;
-    inst.offset = kOffset;
-    inst.glc = returns;
-    inst.src[0] = operand(OperandKind::vgpr, Type::b64, kAddress);
-    if (row.src1 != Type::none) inst.src[1] = operand(OperandKind::vgpr, row.src1, kData);
-    if (row.format == Format::ds && row.src2 != Type::none) inst.src[3] = operand(OperandKind::vgpr, row.src2, kData + 4);
-    if (row.format == Format::mubuf) {
-      inst.offen = true;
-      inst.src[2] = operand(OperandKind::sgpr, Type::b128, 4);
-      inst.src[3] = operand(OperandKind::constant, Type::b32, 0);
-    }
-    if (row.dst != Type::none && (returns || !(row.flags & kReturns)))
-      // A buffer atomic returns into its data registers.
-      inst.dst = operand(OperandKind::vgpr, row.dst, row.format == Format::mubuf && (row.flags & kReturns) ? kData : kDst);
-    dst = inst.dst.index;
-    row.handler(wave, inst);
-    exercised(wave.target, row);
-    EXPECT_EQ(wave.state, Wave::State::running) << row.name << ": " << wave.stop_text;
-  }
-
-  Wave wave;
-  unsigned dst = 0;
-
- private:
-  Format format_;
-  std::vector<u32> registers_;
-  std::vector<std::uint8_t> bytes_;
-  HostMemory memory_;
-  Dispatch dispatch_{};
-  Workgroup group_;
-  AddressCache cache_;
-};
-
-// The row's name without its segment: load_dword, atomic_add, read_b32.
-std::string_view plain(std::string_view name) {
-  for (const std::string_view prefix : {"flat_", "global_", "scratch_", "buffer_", "ds_"})
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  return name;
-}
-
-template <class F>
-void for_each_memory_row(F f) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100})
-    for (const Row& row : memory_rows())
-      if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode) {
-        SCOPED_TRACE(std::string(name(target)) + " " + row.name);
-        f(target, row, plain(row.name));
-      }
-}
 
 enum class Part { whole, low, high };
 struct Move {
@@ -165,7 +49,7 @@ TEST(MemoryRows, Loads) {
     const Move* move = find(kLoads, name);
     if (!move) return;
     ++rows;
-    Machine m(target, row.format);
+    MemoryMachine m(target, row.format);
     m.run(row);
     for (unsigned l = 0; l < m.wave.size; ++l) {
       u32 expected[4] = {kOld, kOld, kOld, kOld};
@@ -190,7 +74,7 @@ TEST(MemoryRows, Stores) {
     const Move* move = find(kStores, name);
     if (!move) return;
     ++rows;
-    Machine m(target, row.format), before(target, row.format);
+    MemoryMachine m(target, row.format), before(target, row.format);
     for (unsigned l = 0; l < kLanes; ++l)
       for (unsigned k = 0; k < 4; ++k) m.reg(kData + k, l) = 0x9080'7060u + 0x0101'0101u * l + k;
     m.run(row);
@@ -244,7 +128,7 @@ std::string operation(std::string_view name) {
 template <class T>
 void check_integer_atomic(Target target, const Row& row, const std::string& name, bool returns) {
   static constexpr T edges[] = {0, 1, static_cast<T>(~T{0}), static_cast<T>(~T{0} >> 1), static_cast<T>(T{1} << (sizeof(T) * 8 - 1)), 5, 6};
-  Machine m(target, row.format);
+  MemoryMachine m(target, row.format);
   const auto pick = [](unsigned i) { return edges[i % std::size(edges)]; };
   const auto put = [&m](unsigned r, unsigned l, T value) {
     m.reg(r, l) = static_cast<u32>(value);
@@ -289,7 +173,7 @@ TEST(MemoryRows, IntegerAtomics) {
 template <class T, class Bits>
 void check_float_atomic(Target target, const Row& row, const std::string& op) {
   static constexpr T values[] = {0, -0.0f, 1.5f, -2.25f, 3, -1024, 0.125f};
-  Machine m(target, row.format);
+  MemoryMachine m(target, row.format);
   const auto mem = [](unsigned l) { return values[l % std::size(values)]; };
   const auto data = [](unsigned l) { return values[(l / 7 + 2) % std::size(values)]; };
   for (unsigned l = 0; l < kLanes; ++l) {
@@ -328,7 +212,7 @@ TEST(MemoryRows, PackedAtomics) {
     if (name.find("pk_add") == std::string_view::npos) return;
     ASSERT_TRUE(half || brain);
     ++rows;
-    Machine m(target, row.format);
+    MemoryMachine m(target, row.format);
     const u32 old = half ? 0xc000'3e00 : 0xc000'3fc0, data = half ? 0x4000'3400 : 0x4000'3e80, sum = half ? 0x0000'3f00 : 0x0000'3fe0;
     for (unsigned l = 0; l < kLanes; ++l) m.put<u32>(l, old), m.reg(kData, l) = data;
     m.run(row);
@@ -340,20 +224,104 @@ TEST(MemoryRows, PackedAtomics) {
   EXPECT_GE(rows, 9u);
 }
 
-// global_load_lds_*: element l goes to LDS at m0 + offset + 4 * l, a dword each.
+// Compare and store as floats: zeros of both signs are equal, a NaN equals nothing.
+template <class T, class Bits>
+void check_float_compare(Target target, const Row& row) {
+  static constexpr T values[] = {0, -0.0f, 1.5f, -2.25f, std::numeric_limits<T>::quiet_NaN()};
+  // cmpst of gfx9: compare, then new; cmpstore of gfx11 and cmpswap: new, then compare.
+  const bool compare_first = std::string_view(row.name).find("cmpst_") != std::string_view::npos;
+  const bool pair = row.format != Format::ds;
+  constexpr unsigned width = sizeof(T) / 4;
+  MemoryMachine m(target, row.format);
+  const auto mem = [](unsigned l) { return values[l % 5]; };
+  const auto compare = [](unsigned l) { return values[l / 5 % 5]; };
+  const auto put = [&m](unsigned r, unsigned l, Bits value) {
+    m.reg(r, l) = static_cast<u32>(value);
+    if constexpr (sizeof(T) == 8) m.reg(r + 1, l) = static_cast<u32>(u64{value} >> 32);
+  };
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const Bits fresh = 1000 + l, expected = std::bit_cast<Bits>(compare(l));
+    m.put<T>(l, mem(l));
+    put(kData, l, compare_first ? expected : fresh);
+    put(pair ? kData + width : kData + 4, l, compare_first ? fresh : expected);
+  }
+  m.run(row);
+  for (unsigned l = 0; l < m.wave.size; ++l) {
+    const bool stored = m.on(l) && mem(l) == compare(l);
+    ASSERT_EQ(m.get<Bits>(l), stored ? Bits{1000 + l} : std::bit_cast<Bits>(mem(l))) << "lane " << l;
+    if (row.dst == Type::none || !m.on(l)) continue;
+    ASSERT_EQ(m.reg(m.dst, l), static_cast<u32>(std::bit_cast<Bits>(mem(l)))) << "lane " << l;
+  }
+}
+TEST(MemoryRows, FloatCompareAndStore) {
+  unsigned rows = 0;
+  for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
+    if (!name.starts_with("cmpst") && name != "atomic_cmpswap_f32") return;
+    if (name.find("_f") == std::string_view::npos) return;
+    ++rows;
+    if (name.ends_with("64")) check_float_compare<double, u64>(target, row);
+    else check_float_compare<float, u32>(target, row);
+  });
+  EXPECT_EQ(rows, 3u * 4 + 3);
+}
+
+// Two dwords, each replaced where bit 31 of its data is set, by the other bits.
+TEST(MemoryRows, ConditionalExchange) {
+  for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
+    if (name != "condxchg32_rtn_b64") return;
+    MemoryMachine m(target, row.format), before(target, row.format);
+    for (unsigned l = 0; l < kLanes; ++l)
+      for (unsigned k = 0; k < 2; ++k) m.reg(kData + k, l) = (l >> k & 1 ? 0x8000'0000 : 0) | (100 * l + k);
+    m.run(row);
+    for (unsigned l = 0; l < m.wave.size; ++l)
+      for (unsigned k = 0; k < 2; ++k) {
+        u32 now, old;
+        std::memcpy(&now, m.at(l) + 4 * k, 4);
+        std::memcpy(&old, before.at(l) + 4 * k, 4);
+        ASSERT_EQ(now, m.on(l) && (l >> k & 1) ? 100 * l + k : old) << "lane " << l;
+        ASSERT_EQ(m.reg(kDst + k, l), m.on(l) ? old : kOld) << "lane " << l;
+      }
+  });
+}
+
+// Lane l's dword is at m0 + offset + 4 * l.
+TEST(MemoryRows, AddressByLane) {
+  unsigned rows = 0;
+  for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
+    if (name != "read_addtid_b32" && name != "write_addtid_b32") return;
+    ++rows;
+    MemoryMachine m(target, row.format), before(target, row.format);
+    m.wave.s[kM0] = 0xabcd'0040;  // the low half counts
+    for (unsigned l = 0; l < kLanes; ++l) m.reg(kData, l) = 0x1000 + l;
+    m.run(row);
+    for (unsigned l = 0; l < m.wave.size; ++l) {
+      u32 now, old;
+      std::memcpy(&now, m.wave.group->lds.data() + 0x40 + kOffset + 4 * l, 4);
+      std::memcpy(&old, before.wave.group->lds.data() + 0x40 + kOffset + 4 * l, 4);
+      const bool load = row.dst != Type::none;
+      ASSERT_EQ(now, !load && m.on(l) ? 0x1000 + l : old) << "lane " << l;
+      if (load) {
+        ASSERT_EQ(m.reg(kDst, l), m.on(l) ? old : kOld) << "lane " << l;
+      }
+    }
+  });
+  EXPECT_EQ(rows, 6u);
+}
+
+// load_lds_*: element l goes to LDS at m0 + offset + 4 * l, a dword each.
 TEST(MemoryRows, LoadsToLds) {
   unsigned rows = 0;
   for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
     if (!name.starts_with("load_lds_")) return;
     ++rows;
-    Machine m(target, row.format);
+    MemoryMachine m(target, row.format);
     m.wave.s[kM0] = 64;
     m.run(row);
     const std::string_view kind = name.substr(9);
-    for (unsigned l = 0; l < 64; ++l) {
+    for (unsigned l = 0; l < m.wave.size; ++l) {
       u32 value, initial;
       std::memcpy(&value, m.wave.group->lds.data() + 64 + kOffset + 4 * l, 4);
-      std::memcpy(&initial, Machine(target, Format::ds).wave.group->lds.data() + 64 + kOffset + 4 * l, 4);
+      std::memcpy(&initial, MemoryMachine(target, Format::ds).wave.group->lds.data() + 64 + kOffset + 4 * l, 4);
       const std::uint8_t* at = m.at(l);
       const u32 expected = kind == "dword" ? m.get<u32>(l)
                            : kind == "ubyte" ? at[0]
@@ -363,7 +331,7 @@ TEST(MemoryRows, LoadsToLds) {
       ASSERT_EQ(value, m.on(l) ? expected : initial) << "lane " << l;
     }
   });
-  EXPECT_EQ(rows, 10u);  // five on gfx90a and on gfx942
+  EXPECT_EQ(rows, 15u);  // five of global on gfx90a and gfx942, of scratch on gfx942
 }
 
 // Two addresses: offsets in units of the element, times 64 in the stride forms.
@@ -372,10 +340,10 @@ TEST(MemoryRows, TwoAddresses) {
   for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
     if (!(row.flags & kTwoAddress)) return;
     ++rows;
-    const bool load = row.dst != Type::none;
+    const bool load = row.dst != Type::none, store = row.src1 != Type::none;  // both: an exchange
     const unsigned width = name.ends_with("b64") ? 8 : 4;
     const unsigned unit = width * (name.find("st64") != std::string_view::npos ? 64 : 1);
-    Machine m(target, Format::ds);
+    MemoryMachine m(target, Format::ds);
     std::vector<std::uint8_t>& lds = m.wave.group->lds;
     m.wave.set_exec(0x5);
     for (unsigned l = 0; l < kLanes; ++l) {
@@ -403,23 +371,25 @@ TEST(MemoryRows, TwoAddresses) {
           u32 now, old;
           std::memcpy(&now, lds.data() + at, 4);
           std::memcpy(&old, before.data() + at, 4);
-          if (load) {
+          const bool overlap = width == 8 && unit == 8;  // with the other lane's elements
+          if (load && !(store && overlap)) {
             ASSERT_EQ(m.reg(kDst + part * (width / 4) + k, l), on ? old : kOld);
-          } else if (on && !(width == 8 && unit == 8)) {
+          }
+          if (store && on && !overlap) {
             ASSERT_EQ(now, 0x1000 * (part * 4 + k + 1) + l);
           }
         }
     }
   });
-  EXPECT_EQ(rows, 3u * 8);
+  EXPECT_EQ(rows, 3u * 12);
 }
 
 // What has no effect here, and appends: the count of active lanes.
 TEST(MemoryRows, CacheOperationsAndCounters) {
   for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
-    Machine m(target, row.format);
+    MemoryMachine m(target, row.format);
     if (row.src0 == Type::none && row.dst == Type::none && row.src1 == Type::none) {
-      Machine before(target, row.format);
+      MemoryMachine before(target, row.format);
       m.run(row);
       for (unsigned l = 0; l < kLanes; ++l) ASSERT_EQ(std::memcmp(m.at(l), before.at(l), kStride - kOffset), 0);
     } else if (name == "append" || name == "consume") {

@@ -232,6 +232,10 @@ class WordGenerator {
         set(31, 26, 0b111000); gfx9_ ? set(24, 18, op32) : set(25, 18, op32);
         memory_registers(small, words[1], 0xffff0f0f);
         break;
+      case Format::mtbuf:
+        set(31, 26, 0b111010); set(18, 15, op32);
+        memory_registers(small, words[1], 0xffff0f0f);
+        break;
       default: break;
     }
   }

@@ -268,6 +268,12 @@ TEST(ScalarRows, HardwareRegisters) {
     EXPECT_EQ(m.wave.mode.denorm32, 0);
     EXPECT_EQ(m.wave.mode.denorm64_16, 3);
   });
+  on_all("s_setreg_imm32_b32", [&](Target t, const Row& row) {
+    Machine m(t);
+    m.literal = 1;
+    m.run(row, 1 | 23 << 6 | 0 << 11);  // saturating halves
+    EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
+  });
   on_all("s_round_mode", [](Target t, const Row& row) {
     Machine m(t);
     m.run(row, 0b01'11);

@@ -175,6 +175,37 @@ TEST(ValuFloat, Conversions) {
   EXPECT_EQ(as_double(m.wide(2)), -5.0);
 }
 
+// Stochastic rounding: the byte that op_sel[3:2] names, modifiers of the number, results below the smallest normal one (where
+// the seed's place is assumed), and what the format does not hold.
+TEST(ValuFloat, StochasticRoundingToEightBits) {
+  Machine m;
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    m.set(1, 0xa1b2c3d4);
+    const std::uint32_t mask = 0xffu << 8 * byte;
+    const std::uint32_t value = m.op("v_cvt_sr_fp8_f32", {f32(1.0f), 0}, [&](Inst& i) { i.op_sel = static_cast<std::uint8_t>(byte << 2); });
+    EXPECT_EQ(value, (0xa1b2c3d4 & ~mask) | 0x40u << 8 * byte);
+  }
+  const auto fp8 = [&](float v, std::uint32_t seed, const std::function<void(Inst&)>& change = {}) {
+    return m.op("v_cvt_sr_fp8_f32", {f32(v), seed}, change) & 0xff;
+  };
+  const auto bf8 = [&](float v, std::uint32_t seed) { return m.op("v_cvt_sr_bf8_f32", {f32(v), seed}) & 0xff; };
+  EXPECT_EQ(fp8(1.0f, 0, [](Inst& i) { i.neg = 1; }), 0xc0u);
+  EXPECT_EQ(fp8(-1.0f, 0, [](Inst& i) { i.abs = 1; }), 0x40u);
+  EXPECT_EQ(fp8(1.0625f, 0x7fffffff), 0x40u);  // half a step: the seed's top bit decides
+  EXPECT_EQ(fp8(1.0625f, 0x80000000), 0x41u);
+  EXPECT_EQ(bf8(1.125f, 0x7fffffff), 0x40u);
+  EXPECT_EQ(bf8(1.125f, 0x80000000), 0x41u);
+  EXPECT_EQ(fp8(0x1.8p-10f, 0), 0x01u);
+  EXPECT_EQ(fp8(0x1.8p-10f, 0x80000000), 0x02u);
+  EXPECT_EQ(fp8(0x1.8p-8f, 0x80000000), 0x06u);
+  EXPECT_EQ(bf8(0x1.8p-17f, 0x80000000), 0x02u);
+  EXPECT_EQ(fp8(-0x1p-60f, 0), 0x00u);  // no negative zero
+  EXPECT_EQ(fp8(255.0f, 0), 0x7fu);
+  EXPECT_EQ(fp8(255.0f, ~0u), 0x80u);
+  EXPECT_EQ(fp8(std::numeric_limits<float>::infinity(), 0), 0x80u);
+  EXPECT_EQ(bf8(std::numeric_limits<float>::quiet_NaN(), 0), 0x80u);
+}
+
 TEST(ValuFloat, EightBitFloats) {
   Machine m;
   EXPECT_EQ(m.op("v_cvt_f32_fp8", {0x40}), f32(1.0f));   // exponent 8, bias 8

@@ -206,5 +206,36 @@ TEST(ValuLanes, UnvettedFormsStopByName) {
   EXPECT_EQ(m.wave.stop_text, "omod on a result that is no float");
 }
 
+// gfx1100: floating dot products and mixed multiply-add take DPP, in their first source; other packed instructions do not.
+TEST(ValuLanes, DppOfPackedInstructions) {
+  const auto half = [](unsigned v) { return std::uint32_t{std::bit_cast<std::uint16_t>(static_cast<_Float16>(static_cast<float>(v)))}; };
+  const auto shifted = [](Inst& i) {
+    i.dpp.kind = Dpp::Kind::dpp16;
+    i.dpp.control = 0x111;  // row_shr:1
+  };
+  Machine m(Target::gfx1100);
+  m.set_lanes(10, [&](unsigned l) { return half(l) | half(2 * l) << 16; });
+  m.set(11, half(1) | half(10) << 16);
+  m.set(12, f32(0.5f));
+  m.set(20, f32(-1.0f));
+  m.run("v_dot2_f32_f16", v(20), {v(10), v(11), v(12)}, shifted);
+  for (unsigned l = 0; l < 32; ++l)
+    EXPECT_EQ(as_float(m.reg(20, l)), l % 16 ? 21.0f * static_cast<float>(l - 1) + 0.5f : -1.0f) << l;  // no source lane: not written
+  m.set_lanes(10, [](unsigned l) { return f32(static_cast<float>(l)); });
+  m.set(11, f32(3.0f));
+  m.set(21, 0x3c00'3c00);
+  m.run("v_fma_mixhi_f16", v(21), {v(10), v(11), v(12)}, [&](Inst& i) {
+    shifted(i);
+    i.op_sel_hi = 0;
+    i.dpp.bound_ctrl = true;  // zero instead
+  });
+  for (unsigned l = 0; l < 32; ++l) {
+    const auto want = static_cast<_Float16>(l % 16 ? 3.0f * static_cast<float>(l - 1) + 0.5f : 0.5f);
+    EXPECT_EQ(m.reg(21, l), 0x3c00u | std::uint32_t{std::bit_cast<std::uint16_t>(want)} << 16) << l;
+  }
+  m.run("v_pk_add_f16", v(20), {v(10), v(11)}, shifted);
+  EXPECT_NE(m.refused, nullptr);
+}
+
 }  // namespace
 }  // namespace kerncap::vgpu::isa::test

@@ -75,8 +75,58 @@ TEST(ValuMatrix, SixteenBlocksAndBroadcast) {
   m.run("v_mfma_f32_4x4x1_16b_f32", v(20), {v(10), v(11), k(0)}, [](Inst& i) { i.cbsz = 2; i.abid = 1; });
   EXPECT_EQ(as_float(m.reg(20, 0)), 4.0f);    // block 0 uses block 1
   EXPECT_EQ(as_float(m.reg(20, 63)), 52.0f * 4.0f);  // block 15 uses block 13
-  m.run("v_mfma_f32_4x4x1_16b_f32", v(20), {v(10), v(11), k(0)}, [](Inst& i) { i.blgp = 3; });
-  EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
+}
+
+// Lane l of B is that of the pattern. Source: "CDNA3 ISA", BLGP: 1 and 2 repeat a half, 3 rotates down by 16 lanes, 4 to 7
+// repeat a quarter.
+TEST(ValuMatrix, PatternsOfB) {
+  const std::function<unsigned(unsigned)> patterns[] = {
+      [](unsigned l) { return l; },           [](unsigned l) { return l % 32; },      [](unsigned l) { return 32 + l % 32; },
+      [](unsigned l) { return (l + 16) % 64; }, [](unsigned l) { return l % 16; },    [](unsigned l) { return 16 + l % 16; },
+      [](unsigned l) { return 32 + l % 16; }, [](unsigned l) { return 48 + l % 16; }};
+  for (unsigned blgp = 0; blgp < 8; ++blgp) {
+    Machine m;
+    for (unsigned l = 0; l < 64; ++l) m.reg(10, l) = f32(1.0f), m.reg(11, l) = f32(static_cast<float>(l));
+    m.run("v_mfma_f32_4x4x1_16b_f32", v(20), {v(10), v(11), k(0)}, [&](Inst& i) { i.blgp = static_cast<std::uint8_t>(blgp); });
+    for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(as_float(m.reg(20, l)), static_cast<float>(patterns[blgp](l))) << blgp;
+  }
+}
+
+TEST(ValuMatrix, ControlsThatAnInstructionDoesNotHave) {
+  const auto stops = [](Target target, const char* name, const std::function<void(Inst&)>& change) {
+    Machine m(target);
+    m.run(name, v(20), {v(10), v(14), v(20)}, change);
+    return m.wave.stop_kind == Outcome::Kind::unimplemented;
+  };
+  const auto blgp = [](Inst& i) { i.blgp = 1; };
+  const auto cbsz = [](Inst& i) { i.cbsz = 1; };
+  EXPECT_TRUE(stops(Target::gfx942, "v_mfma_f32_16x16x32_fp8_fp8", blgp));
+  EXPECT_TRUE(stops(Target::gfx942, "v_mfma_f32_32x32x8_f16", blgp));
+  EXPECT_FALSE(stops(Target::gfx90a, "v_mfma_f32_32x32x8f16", blgp));
+  EXPECT_FALSE(stops(Target::gfx942, "v_mfma_f32_32x32x2_f32", blgp));
+  EXPECT_TRUE(stops(Target::gfx942, "v_mfma_f32_32x32x2_f32", cbsz));
+  EXPECT_FALSE(stops(Target::gfx942, "v_mfma_f32_32x32x1_2b_f32", cbsz));
+  EXPECT_TRUE(stops(Target::gfx90a, "v_mfma_f64_4x4x4f64", blgp));
+  EXPECT_TRUE(stops(Target::gfx942, "v_mfma_f64_4x4x4_4b_f64", cbsz));
+}
+
+// gfx942: the bits of blgp negate A, B and C. A constant C is a double.
+TEST(ValuMatrix, NegationOfDoubles) {
+  for (unsigned bits = 0; bits < 8; ++bits) {
+    Machine m;
+    m.set_wide(10, f64(2.0));
+    m.set_wide(12, f64(3.0));
+    m.set_wide(20, f64(0.5));
+    for (unsigned e = 1; e < 4; ++e) m.set_wide(20 + 2 * e, f64(0.5));
+    const auto negate = [&](Inst& i) { i.blgp = static_cast<std::uint8_t>(bits); };
+    const double product = 4 * (bits & 1 ? -2.0 : 2.0) * (bits & 2 ? -3.0 : 3.0), c = bits & 4 ? -0.5 : 0.5;
+    m.run("v_mfma_f64_4x4x4_4b_f64", v(30), {v(10), v(12), v(20)}, negate);
+    EXPECT_EQ(as_double(m.wide(30, 37)), product + c) << bits;
+    m.run("v_mfma_f64_16x16x4_f64", v(30), {v(10), v(12), v(20)}, negate);
+    EXPECT_EQ(as_double(m.wide(36, 37)), product + c) << bits;
+    m.run("v_mfma_f64_16x16x4_f64", v(30), {v(10), v(12), k(f64(0.1))}, negate);
+    EXPECT_EQ(as_double(m.wide(34, 5)), product + (bits & 4 ? -0.1 : 0.1)) << bits;
+  }
 }
 
 TEST(ValuMatrix, F64AndI8) {

@@ -12,6 +12,8 @@ struct Entry {
 
 constexpr const char* kManual = "accuracy stated with the instruction in the MI300 and RDNA3 ISA manuals";
 constexpr const char* kAssumed = "no ISA manual states one; assumed";
+constexpr const char* kSeed = "which seed bits count for results below the smallest normal number is not published; the others are exact";
+constexpr const char* kFormat = "rounding of normalised and half formats is not published; the others are exact";
 constexpr const char* kOrder = "order and width of the additions are not published; assumed";
 
 // Longer prefixes stand before the shorter ones that they contain.
@@ -34,6 +36,12 @@ constexpr Entry kEntries[] = {
     {"v_rcp_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
     {"v_rsq_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
     {"v_sqrt_f64", {Bound::Kind::ulp, 0x1p29, kManual}},
+    {"buffer_load_format", {Bound::Kind::ulp, 1, kFormat}},
+    {"buffer_store_format", {Bound::Kind::ulp, 1, kFormat}},
+    {"tbuffer_", {Bound::Kind::ulp, 1, kFormat}},
+    {"v_cvt_sr_", {Bound::Kind::ulp, 1, kSeed}},
+    {"v_dot2_f16", {Bound::Kind::accumulate, 0x1.8p14, kOrder}},  // three roundings to a half
+    {"v_dot2_bf16", {Bound::Kind::accumulate, 0x1.8p17, kOrder}},
     {"v_dot2", {Bound::Kind::accumulate, 3, kOrder}},
     {"v_dual_dot2", {Bound::Kind::accumulate, 3, kOrder}},
     {"v_mfma_", {Bound::Kind::accumulate, 33, kOrder}},

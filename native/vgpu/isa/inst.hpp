@@ -37,6 +37,7 @@ enum class OperandKind : std::uint8_t { none, sgpr, vgpr, constant, special };
 enum class Type : std::uint8_t {
   none, b16, b32, b64, b96, b128, b256, b512, b1024, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
   pk16 /* two 16-bit integers */, pkf16, pkf32 /* two floats in two registers */, pk32 /* two dwords */,
+  f64x4 /* four doubles; a constant stands for each */,
   mask /* lane mask: one SGPR in wave32, two in wave64 */, simm,
 };
 constexpr unsigned dwords(Type t, unsigned wave_size) {
@@ -45,7 +46,7 @@ constexpr unsigned dwords(Type t, unsigned wave_size) {
     case Type::b64: case Type::u64: case Type::i64: case Type::f64: case Type::pkf32: case Type::pk32: return 2;
     case Type::b96: return 3;
     case Type::b128: return 4;
-    case Type::b256: return 8;
+    case Type::b256: case Type::f64x4: return 8;
     case Type::b512: return 16;
     case Type::b1024: return 32;
     case Type::mask: return wave_size / 32;
@@ -100,6 +101,7 @@ struct Inst {
   std::int32_t offset = 0;          // sign-extended where the encoding says so
   std::uint8_t offset0 = 0, offset1 = 0;
   bool glc = false, slc = false, dlc = false, offen = false, idxen = false, lds = false, gds = false, tfe = false;
+  std::uint8_t data_format = 0;     // MTBUF: gfx9 data format | number format << 4, gfx11 the unified format
   // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
   std::int32_t simm = 0;
   std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
@@ -133,6 +135,7 @@ enum RowFlags : std::int32_t {
   // src0 and src1 must be VGPRs whatever the encoding can say, src2 a VGPR or (unless kReadsDst) an inline constant: the
   // handler takes their numbers as VGPR numbers.
   kVectorSources = 1 << 18,
+  kPackedDpp = 1 << 19,   // a VOP3P row that takes DPP (gfx11)
   kReturns = 1 << 17,     // memory atomics: dst is the value before (DS *_rtn; FLAT/MUBUF when glc/sc0 is set)
 };
 

@@ -8,7 +8,7 @@
 namespace kerncap::vgpu::isa {
 
 std::span<const Row> scalar_rows();  // SOP1/2/K/C/P, SMEM
-std::span<const Row> memory_rows();  // DS, FLAT, GLOBAL, SCRATCH, MUBUF
+std::span<const Row> memory_rows();  // DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF
 // What a MUBUF load does when its lds bit is set (the element goes to LDS), or nullptr when it has no such form.
 Handler buffer_to_lds(const Row& row);
 // VALU, one table a file under valu/.

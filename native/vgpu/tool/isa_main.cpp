@@ -34,7 +34,7 @@ const char* text(Format f) {
 }
 const char* text(Type t) {
   static constexpr const char* names[] = {"none", "b16", "b32", "b64", "b96", "b128", "b256", "b512", "b1024", "u16", "i16", "u32",
-                                          "i32", "u64", "i64", "f16", "bf16", "f32", "f64", "pk16", "pkf16", "pkf32", "pk32",
+                                          "i32", "u64", "i64", "f16", "bf16", "f32", "f64", "pk16", "pkf16", "pkf32", "pk32", "f64x4",
                                           "mask", "simm"};
   return names[static_cast<unsigned>(t)];
 }
@@ -45,7 +45,7 @@ Json flags_of(const Row& row) {
       {kExecDst, "exec-dst"}, {kLiteralK, "literal"}, {kScalarDst, "scalar-dst"}, {kIgnoresExec, "ignores-exec"},
       {kBranch, "branch"}, {kFloatMods, "float-modifiers"}, {kIntClamp, "integer-clamp"}, {kKeepsHalf, "keeps-half"},
       {kOwnOperands, "own-operands"}, {kOwnOpSel, "own-op-sel"}, {kTwoAddress, "two-address"}, {kReturns, "returns"},
-      {kVectorSources, "vector-sources"}};
+      {kVectorSources, "vector-sources"}, {kPackedDpp, "packed-dpp"}};
   Json out = Json::array();
   for (const auto& [bit, flag] : names)
     if (row.flags & bit) out.push_back(flag);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpu/isa/memory/formats.hpp"
+
 namespace kerncap::vgpu::isa::check {
 namespace {
 
@@ -49,6 +51,10 @@ void lds(const Builder& b) {
     if (const std::uint64_t mask = b.w.exec())
       b.put(Space::lds, static_cast<unsigned>(std::countr_zero(mask)), (b.w.s[kM0] >> 16) + static_cast<unsigned>(i.offset));
     return;
+  }
+  if (b.d.by_lane) {
+    const std::uint32_t base = (b.w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(i.offset);
+    return each_lane(b.w.exec(), [&](unsigned l) { b.put(Space::lds, l, base + 4 * l); });
   }
   const std::uint32_t* address = vector(b.w, i.src[0]);
   if (!(i.row->flags & kTwoAddress)) {
@@ -103,20 +109,22 @@ void buffer(const Builder& b) {
   const std::uint32_t soffset = read_scalar32(b.w, i.src[3]);
   const std::uint32_t* index_v = i.idxen ? vector(b.w, i.src[0]) : nullptr;
   const std::uint32_t* offset_v = i.offen ? vector(b.w, i.src[0]) + (i.idxen ? kLanes : 0) : nullptr;
+  const std::uint32_t bytes = b.d.typed ? memory::data_format(b.w, i).bytes() : b.d.bytes;
+  if (bytes == 0) return;  // no format that is known: the handler stops
   const bool structured = gfx9 ? stride != 0 && (i.idxen || add_tid || swizzle) : select < 2 && stride != 0;
   each_lane(b.w.exec(), [&](unsigned l) {
     const std::uint64_t offset = static_cast<std::uint32_t>(i.offset) + std::uint64_t{offset_v ? offset_v[l] : 0};
     if (gfx9 && base == kPrivateResourceBase)
-      return b.put(Space::scratch, l, static_cast<std::uint32_t>(offset) + soffset / b.w.size);
+      return b.put(Space::scratch, l, static_cast<std::uint32_t>(offset) + soffset / b.w.size, bytes, i.src[1].index);
     const std::uint64_t index = std::uint64_t{index_v ? index_v[l] : 0} + (add_tid ? l : 0);
-    std::uint64_t valid = b.d.bytes;
+    std::uint64_t valid = bytes;
     if (structured) {
-      if (index >= records || (!gfx9 && select == 0 && offset + b.d.bytes > stride)) return;
+      if (index >= records || (!gfx9 && select == 0 && offset + bytes > stride)) return;
     } else if (gfx9 || select != 2) {
       const std::uint64_t room = !gfx9 ? records : records > soffset ? records - soffset : 0;
       const std::uint64_t position = offset + index * stride;
       valid = position >= room ? 0 : std::min<std::uint64_t>(valid, room - position);
-      if (valid < b.d.bytes) valid = b.d.op == MemoryOp::atomic || b.d.bytes < 4 ? 0 : valid / 4 * 4;
+      if (valid < bytes) valid = b.d.op == MemoryOp::atomic || bytes < 4 ? 0 : valid / 4 * 4;
       if (!valid) return;
     } else if (records == 0) {
       return;
@@ -141,7 +149,7 @@ void accesses(const Wave& w, const Described& d, std::vector<Access>& out) {
     case Format::ds: lds(b); break;
     case Format::flat: case Format::global: global(b); break;
     case Format::scratch: scratch(b); break;
-    case Format::mubuf: buffer(b); break;
+    case Format::mubuf: case Format::mtbuf: buffer(b); break;
     default: break;
   }
   if (!d.to_lds) return;

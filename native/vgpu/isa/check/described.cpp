@@ -10,7 +10,7 @@ namespace kerncap::vgpu::isa::check {
 namespace {
 
 bool is_valu(Format f) { return f >= Format::vop1 && f <= Format::vinterp; }
-bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mubuf; }
+bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mtbuf; }
 
 bool is_half(Type t) {
   return t == Type::f16 || t == Type::bf16 || t == Type::u16 || t == Type::i16 || t == Type::b16;
@@ -25,7 +25,7 @@ std::uint8_t halves_of(const Described& d, const Inst& i, const Operand& o, unsi
 std::uint8_t halves_of_data(const Described& d, std::string_view name) {
   const bool small = name.find("byte") != name.npos || name.find("short") != name.npos || name.find("_b8") != name.npos ||
                      name.find("_b16") != name.npos;
-  if (!d.halves_apart) return 3;
+  if (!d.halves_apart || name.find("d16_xy") != name.npos) return 3;
   if (name.find("d16_hi") != name.npos) return 2;
   const bool store = name.find("store") != name.npos || name.find("write") != name.npos;
   return name.find("d16") != name.npos || (store && small) ? 1 : 3;
@@ -96,12 +96,15 @@ void describe_memory(Described& d) {
     d.bytes = 4;
     return;
   }
-  if (d.lane_exchange || row.src0 == Type::none) return;  // no memory, or a cache operation
+  d.by_lane = name.find("addtid") != name.npos;
+  if (d.lane_exchange || (row.src0 == Type::none && !d.by_lane)) return;  // no memory, or a cache operation
   if (row.flags & kReturns) d.op = MemoryOp::atomic;
   else if (name.find("load") != name.npos || name.find("read") != name.npos) d.op = MemoryOp::load;
   else if (name.find("store") != name.npos || name.find("write") != name.npos) d.op = MemoryOp::store;
-  d.to_lds = name.starts_with("global_load_lds");
-  d.bytes = d.to_lds ? (name.ends_with("byte") ? 1u : name.ends_with("short") ? 2u : 4u) : element_bytes(row, name);
+  d.to_lds = i.lds || name.find("_load_lds") != name.npos;
+  d.typed = name.find("_format_") != name.npos;  // the format says how many bytes; here what its registers hold
+  d.bytes = element_bytes(row, name);
+  if (d.to_lds && d.bytes == 0) d.bytes = 4;
 }
 
 }  // namespace

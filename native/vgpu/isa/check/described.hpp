@@ -33,8 +33,10 @@ struct Described {
   MemoryOp op = MemoryOp::none;    // of DS, FLAT, GLOBAL, SCRATCH, MUBUF and SMEM
   std::uint32_t bytes = 0;           // a lane moves at each address
   bool returns = false;              // writes a register when it completes
-  bool to_lds = false;               // global_load_lds_*
+  bool to_lds = false;               // global_load_lds_* and the like
   bool lane_exchange = false;        // ds_permute and others that touch no LDS
+  bool typed = false;                // the bytes of an access are those of its data format
+  bool by_lane = false;              // ds_*_addtid: address from m0 and the lane
   bool counts_lanes = false;         // ds_append, ds_consume: address from m0
 };
 

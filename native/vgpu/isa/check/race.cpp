@@ -203,10 +203,12 @@ void Race::lanes_of_one_store(const Wave& w, RaceGroup& group, const Described& 
     if (x.space != y.space || x.address + x.bytes <= y.address || x.lane == y.lane) continue;
     bool equal = x.address == y.address && x.bytes == y.bytes;
     const bool high = std::string_view(d.inst->row->name).find("d16_hi") != std::string_view::npos;
-    for (unsigned r = 0; equal && r < (x.bytes + 3u) / 4; ++r) {
+    // A typed store converts: equal registers store equal bytes.
+    const unsigned registers = d.typed ? dwords(d.inst->src[1].type, w.size) : (x.bytes + 3u) / 4;
+    for (unsigned r = 0; equal && r < registers; ++r) {
       std::uint32_t p = const_cast<Wave&>(w).vreg(x.data + r)[x.lane], q = const_cast<Wave&>(w).vreg(y.data + r)[y.lane];
       if (high) p >>= 16, q >>= 16;
-      const std::uint32_t mask = x.bytes < 4 ? (1u << x.bytes * 8) - 1 : ~0u;
+      const std::uint32_t mask = x.bytes < 4 && !d.typed ? (1u << x.bytes * 8) - 1 : ~0u;
       equal = (p & mask) == (q & mask);
     }
     if (equal) continue;

@@ -5,7 +5,7 @@
 namespace kerncap::vgpu::isa::check {
 namespace {
 
-bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mubuf; }
+bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mtbuf; }
 bool is_scalar_alu(Format f) { return f <= Format::sopk; }
 std::string_view name_of(const Inst& i) { return i.row->name; }
 
@@ -152,7 +152,7 @@ void WaitStates::record(const Wave& w, const Described& d) {
         }
     if (n == "s_setreg_b32" || n == "s_setreg_imm32_b32") setreg_[static_cast<unsigned>(i.simm) & 63] = mark;
   } else if (is_vector_memory(i.format) && d.op == MemoryOp::store && d.bytes > 8) {
-    const bool hazard = i.format != Format::mubuf || i.src[3].kind != OperandKind::sgpr;
+    const bool hazard = i.format < Format::mubuf || i.src[3].kind != OperandKind::sgpr;
     for (const Span& span : d.reads)
       if (hazard && is_data_of(i, span))
         for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r)

@@ -5,7 +5,7 @@
 namespace kerncap::vgpu::isa::check {
 namespace {
 
-bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mubuf; }
+bool is_vector_memory(Format f) { return f >= Format::flat && f <= Format::mtbuf; }
 
 // s_sendmsg_rtn_* fills scalar registers as SMEM does, in any order.
 bool is_scalar_fill(const Inst& i) {

@@ -35,7 +35,7 @@ void dispatch9(Decoding& d) {
     case 0b110111: return decode_flat(d);
     case 0b111000: return decode_mubuf(d);
     case 0b110101: d.used = 1; return d.unknown("format vintrp");
-    case 0b111010: d.used = 2; return d.unknown("format mtbuf");
+    case 0b111010: return decode_mtbuf(d);
     case 0b111100: d.used = 2; return d.unknown("format mimg");
     case 0b110001: d.used = 2; return d.unknown("format exp");
     default: return d.illegal("no encoding has these leading bits");
@@ -57,7 +57,7 @@ void dispatch11(Decoding& d) {
     case 0b110110: return decode_ds(d);
     case 0b110111: return decode_flat(d);
     case 0b111000: return decode_mubuf(d);
-    case 0b111010: d.used = 2; return d.unknown("format mtbuf");
+    case 0b111010: return decode_mtbuf(d);
     case 0b111100: d.used = 2; return d.unknown("format mimg");
     case 0b111110: d.used = 2; return d.unknown("format exp");
     default: return d.illegal("no encoding has these leading bits");

@@ -86,6 +86,7 @@ void decode_vopd(Decoding& d);
 void decode_ds(Decoding& d);
 void decode_flat(Decoding& d);
 void decode_mubuf(Decoding& d);
+void decode_mtbuf(Decoding& d);
 // The extra dword of DPP; returns src0's encoding.
 unsigned decode_dpp(Decoding& d, unsigned marker);
 

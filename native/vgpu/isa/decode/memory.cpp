@@ -1,4 +1,4 @@
-// DS, FLAT/GLOBAL/SCRATCH and MUBUF.
+// DS, FLAT/GLOBAL/SCRATCH, MUBUF and MTBUF.
 #include "vgpu/isa/decode/fields.hpp"
 #include "vgpu/isa/rows.hpp"
 
@@ -13,7 +13,8 @@ void decode_ds(Decoding& d) {
   if (!d.take(row, Format::ds, op)) return;
   Inst& inst = d.inst();
   inst.gds = gfx9 ? field(w, 16, 16) : field(w, 17, 17);
-  if (inst.gds) d.unknown("gds modifier");
+  // Source: Linux, amdgpu, gfx_v9_0_set_gds_init: no such memory since gfx90a. gfx1100 has some, for graphics queues.
+  if (inst.gds) d.unknown(gfx9 ? "gds modifier: the target has no GDS memory" : "gds modifier: compute queues get no GDS memory");
   const bool acc = gfx9 && field(w, 25, 25);
   inst.offset0 = static_cast<std::uint8_t>(field(w, 7, 0));
   inst.offset1 = static_cast<std::uint8_t>(field(w, 15, 8));
@@ -88,6 +89,23 @@ void decode_flat(Decoding& d) {
   if (writes) inst.dst = d.vector_register(field(w1, 31, 24), row->dst, acc);
 }
 
+namespace {
+
+void buffer_operands(Decoding& d, const Row& row, bool acc) {
+  const std::uint32_t w1 = d.word(1);
+  Inst& inst = d.inst();
+  if (inst.offen || inst.idxen)
+    inst.src[0] = d.vector_register(field(w1, 7, 0), inst.offen && inst.idxen ? Type::b64 : Type::b32);
+  inst.src[2] = d.scalar_register(field(w1, 20, 16) * 4, Type::b128);
+  inst.src[3] = d.source(field(w1, 31, 24), Type::b32);
+  if (row.src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row.src1, acc);
+  // Loads and returning atomics write the data registers.
+  const bool writes = row.dst != Type::none && !inst.lds && (!(row.flags & kReturns) || inst.glc);
+  if (writes) inst.dst = d.vector_register(field(w1, 15, 8), row.dst, acc);
+}
+
+}  // namespace
+
 void decode_mubuf(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
@@ -119,14 +137,36 @@ void decode_mubuf(Decoding& d) {
     if (!inst.handler) d.unknown("lds modifier");
   }
   if (row->src0 == Type::none) return;  // cache operations
-  if (inst.offen || inst.idxen)
-    inst.src[0] = d.vector_register(field(w1, 7, 0), inst.offen && inst.idxen ? Type::b64 : Type::b32);
-  inst.src[2] = d.scalar_register(field(w1, 20, 16) * 4, Type::b128);
-  inst.src[3] = d.source(field(w1, 31, 24), Type::b32);
-  if (row->src1 != Type::none) inst.src[1] = d.vector_register(field(w1, 15, 8), row->src1, acc);
-  // Loads and returning atomics write the data registers.
-  const bool writes = row->dst != Type::none && !inst.lds && (!(row->flags & kReturns) || inst.glc);
-  if (writes) inst.dst = d.vector_register(field(w1, 15, 8), row->dst, acc);
+  buffer_operands(d, *row, acc);
+}
+
+void decode_mtbuf(Decoding& d) {
+  const std::uint32_t w = d.word(0), w1 = d.word(1);
+  d.used = 2;
+  const bool gfx9 = d.gfx9();
+  const unsigned op = field(w, 18, 15);
+  const Row* row = OpcodeTable::get(d.target).find(Format::mtbuf, op);
+  if (!d.take(row, Format::mtbuf, op)) return;
+  Inst& inst = d.inst();
+  inst.offset = static_cast<std::int32_t>(field(w, 11, 0));
+  inst.glc = field(w, 14, 14);
+  inst.data_format = static_cast<std::uint8_t>(field(w, 25, 19));
+  bool acc = false;
+  if (gfx9) {
+    inst.offen = field(w, 12, 12);
+    inst.idxen = field(w, 13, 13);
+    inst.dlc = field(w1, 21, 21);  // scc of gfx90a, sc1 of gfx942
+    inst.slc = field(w1, 22, 22);
+    acc = field(w1, 23, 23);
+  } else {
+    inst.slc = field(w, 12, 12);
+    inst.dlc = field(w, 13, 13);
+    inst.tfe = field(w1, 21, 21);
+    inst.offen = field(w1, 22, 22);
+    inst.idxen = field(w1, 23, 23);
+  }
+  if (inst.tfe) d.unknown("tfe modifier");
+  buffer_operands(d, *row, acc);
 }
 
 }  // namespace kerncap::vgpu::isa

@@ -10,7 +10,7 @@ namespace {
 bool is_16_bit_float(Type t) { return t == Type::f16 || t == Type::bf16 || t == Type::pkf16; }
 bool is_16_bit(Type t) { return is_16_bit_float(t) || t == Type::u16 || t == Type::i16 || t == Type::b16; }
 bool is_64_bit(Type t) {
-  return t == Type::b64 || t == Type::u64 || t == Type::i64 || t == Type::f64;
+  return t == Type::b64 || t == Type::u64 || t == Type::i64 || t == Type::f64 || t == Type::f64x4;
 }
 
 // A literal in a 64-bit operand: the high half of an f64, sign-extended for i64, else zero-extended.
@@ -37,7 +37,7 @@ std::uint64_t inline_float(unsigned encoded, Type type) {
   static constexpr std::uint16_t halves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
   const unsigned i = encoded - 240;
   // 1/(2*pi) is rounded for each type by itself.
-  if (type == Type::f64 || type == Type::b64 || type == Type::u64 || type == Type::i64)
+  if (is_64_bit(type))
     return i == 8 ? 0x3fc45f306dc9c882ull : std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
   if (type == Type::bf16) return std::bit_cast<std::uint32_t>(values[i]) >> 16;
   if (is_16_bit(type)) return halves[i];

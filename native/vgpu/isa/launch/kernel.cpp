@@ -68,6 +68,11 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   k.rsrc2 = d.rsrc2;
   k.rsrc3 = d.rsrc3;
   k.properties = d.properties;
+  if (bits(d.rsrc1, 26, 26)) {
+    outcome.kind = Outcome::Kind::unimplemented;
+    outcome.text = "MODE.FP16_OVFL is not implemented";
+    return false;
+  }
   const bool gfx9 = family(target) == Family::gfx9;
   k.wave_size = !gfx9 && (d.properties & kWave32) ? 32 : 64;
   const unsigned granules = bits(d.rsrc1, 5, 0) + 1;

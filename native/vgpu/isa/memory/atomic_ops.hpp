@@ -27,6 +27,18 @@ T compare_exchange(std::byte* at, T expected, T desired) {
   return expected;
 }
 
+// Compares as floats: zeros of both signs are equal, a NaN equals nothing.
+template <class T>
+T compare_exchange_float(std::byte* at, T expected, T desired) {
+  using F = std::conditional_t<sizeof(T) == 8, double, float>;
+  std::atomic_ref<T> cell(*reinterpret_cast<T*>(at));
+  T old = cell.load(std::memory_order_relaxed);
+  while (std::bit_cast<F>(old) == std::bit_cast<F>(expected) &&
+         !cell.compare_exchange_weak(old, desired, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+  }
+  return old;
+}
+
 // Functions of (old, data); signed and floating ones take the bits.
 template <class T> using Signed = std::make_signed_t<T>;
 template <class T> using Floating = std::conditional_t<sizeof(T) == 8, double, float>;

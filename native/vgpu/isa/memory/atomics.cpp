@@ -10,7 +10,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 // Data: the new value, then the one to compare with.
-template <class T>
+template <class T, auto exchange = compare_exchange<T>>
 void compare_swap(Wave& w, const Inst& i) {
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::atomic, lanes)) return;
@@ -18,7 +18,7 @@ void compare_swap(Wave& w, const Inst& i) {
   const u32* expected = data + sizeof(T) / 4 * kLanes;
   u32* out = i.dst.kind == OperandKind::none ? nullptr : w.vreg(i.dst.index);
   for_each_lane(lanes.mask, [&](unsigned l) {
-    const T old = compare_exchange<T>(lanes.ptr[l], gather<T>(expected, l), gather<T>(data, l));
+    const T old = exchange(lanes.ptr[l], gather<T>(expected, l), gather<T>(data, l));
     if (out) scatter<T>(out, l, old);
   });
 }
@@ -58,7 +58,7 @@ const Row rows[] = {
     ONE("buffer_", mubuf, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ATOMIC("atomic_min_f32", "atomic_min_f32", no, 0x51, b32, b32, atomic<u32, f_fmin>),
     ATOMIC("atomic_max_f32", "atomic_max_f32", no, 0x52, b32, b32, atomic<u32, f_fmax>),
-    ATOMIC("atomic_cmpswap_f32", "atomic_cmpswap_f32", no, 0x50, b32, b64, nullptr),
+    ATOMIC("atomic_cmpswap_f32", "atomic_cmpswap_f32", no, 0x50, b32, b64, (compare_swap<u32, compare_exchange_float<u32>>)),
     ATOMIC("atomic_add_f64", "atomic_add_f64", 0x4f, no, b64, b64, atomic<u64, f_fadd>),
     ATOMIC("atomic_min_f64", "atomic_min_f64", 0x50, no, b64, b64, atomic<u64, f_fmin>),
     ATOMIC("atomic_max_f64", "atomic_max_f64", 0x51, no, b64, b64, atomic<u64, f_fmax>),

@@ -1,6 +1,7 @@
 // DS instructions that are neither plain loads and stores nor atomics: two addresses, permutes, swizzle, append.
 #include <cstring>
 
+#include "vgpu/isa/memory/atomic_ops.hpp"
 #include "vgpu/isa/memory/lanes.hpp"
 #include "vgpu/isa/memory/tables.hpp"
 
@@ -40,6 +41,54 @@ void write2(Wave& w, const Inst& i) {
   put<n>(lanes, w.vreg(i.src[1].index));
   if (!resolve_lds_at(w, i, i.offset1 * stride * n * 4u, n * 4, Access::store, lanes)) return;
   put<n>(lanes, w.vreg(i.src[3].index));
+}
+
+// Exchanges at two addresses. Both happen before the destination, which may be the address register, is written.
+template <class T, unsigned stride>
+void exchange2(Wave& w, const Inst& i) {
+  T before[2][kLanes];
+  Lanes lanes;
+  for (unsigned part = 0; part < 2; ++part) {
+    const u32 offset = (part ? i.offset1 : i.offset0) * stride * u32{sizeof(T)};
+    if (!resolve_lds_at(w, i, offset, sizeof(T), Access::atomic, lanes)) return;
+    const u32* data = w.vreg(i.src[part ? 3 : 1].index);
+    for_each_lane(lanes.mask, [&](unsigned l) { before[part][l] = update<T, f_swap>(lanes.ptr[l], gather<T>(data, l)); });
+  }
+  u32* out = w.vreg(i.dst.index);
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    for (unsigned part = 0; part < 2; ++part) scatter<T>(out + part * (sizeof(T) / 4) * kLanes, l, before[part][l]);
+  });
+}
+
+// The dwords of an aligned pair: each is returned, and replaced by data[30:0] where data[31] is set.
+void conditional_exchange(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, 8, Access::atomic, lanes)) return;
+  const u32* data = w.vreg(i.src[1].index);
+  u32* out = w.vreg(i.dst.index);
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    for (unsigned k = 0; k < 2; ++k) {
+      u32& cell = reinterpret_cast<u32*>(lanes.ptr[l])[k];
+      const u32 old = cell, value = data[k * kLanes + l];
+      if (value >> 31) cell = value & 0x7fffffff;
+      out[k * kLanes + l] = old;
+    }
+  });
+}
+
+// Dword of lane l at m0[15:0] + offset + 4 * l.
+template <bool store>
+void addtid(Wave& w, const Inst& i) {
+  const u64 base = u64{w.s[kM0] & 0xffff} + static_cast<u32>(i.offset);
+  std::vector<std::uint8_t>& lds = w.group->lds;
+  u32* const registers = w.vreg(store ? i.src[1].index : i.dst.index);
+  for_each_lane(w.exec(), [&](unsigned l) {
+    const u64 at = base + 4 * l;
+    const bool inside = at + 4 <= lds.size();
+    if (store && inside) std::memcpy(lds.data() + at, registers + l, 4);
+    if (!store) registers[l] = 0;
+    if (!store && inside) std::memcpy(registers + l, lds.data() + at, 4);
+  });
 }
 
 // Lane numbers of permutes are byte addresses; the offset is added first.
@@ -124,19 +173,19 @@ const Row rows[] = {
     DS("ds_write2st64_b32", "ds_store_2addr_stride64_b32", 0x0f, 0x0f, none, b32, b32, b32, kTwoAddress, write2<1, 64>),
     DS("ds_write2_b64", "ds_store_2addr_b64", 0x4e, 0x4e, none, b32, b64, b64, kTwoAddress, write2<2, 1>),
     DS("ds_write2st64_b64", "ds_store_2addr_stride64_b64", 0x4f, 0x4f, none, b32, b64, b64, kTwoAddress, write2<2, 64>),
-    DS("ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32", 0x2e, 0x2e, b64, b32, b32, b32, kTwoAddress, nullptr),
-    DS("ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32", 0x2f, 0x2f, b64, b32, b32, b32, kTwoAddress, nullptr),
-    DS("ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64", 0x6e, 0x6e, b128, b32, b64, b64, kTwoAddress, nullptr),
-    DS("ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64", 0x6f, 0x6f, b128, b32, b64, b64, kTwoAddress, nullptr),
+    DS("ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32", 0x2e, 0x2e, b64, b32, b32, b32, kTwoAddress | kReturns, (exchange2<u32, 1>)),
+    DS("ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32", 0x2f, 0x2f, b64, b32, b32, b32, kTwoAddress | kReturns, (exchange2<u32, 64>)),
+    DS("ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64", 0x6e, 0x6e, b128, b32, b64, b64, kTwoAddress | kReturns, (exchange2<u64, 1>)),
+    DS("ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64", 0x6f, 0x6f, b128, b32, b64, b64, kTwoAddress | kReturns, (exchange2<u64, 64>)),
     DS("ds_swizzle_b32", nullptr, 0x3d, 0x35, b32, b32, none, none, kNone, swizzle),
     DS("ds_permute_b32", nullptr, 0x3e, 0xb2, b32, b32, b32, none, kNone, permute),
     DS("ds_bpermute_b32", nullptr, 0x3f, 0xb3, b32, b32, b32, none, kNone, bpermute),
     DS("ds_consume", nullptr, 0xbd, 0x3d, b32, none, none, none, kNone, count<false>),
     DS("ds_append", nullptr, 0xbe, 0x3e, b32, none, none, none, kNone, count<true>),
     DS("ds_nop", nullptr, 0x14, 0x14, none, none, none, none, kNone, nothing),
-    DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, nullptr),
-    DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, nullptr),
-    DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kNone, nullptr),
+    DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, addtid<false>),
+    DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, addtid<true>),
+    DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kReturns, conditional_exchange),
     // Global wave sync: known by name only.
     DS("ds_gws_sema_release_all", nullptr, 0x98, 0x18, none, none, none, none, kNone, nullptr),
     DS("ds_gws_init", nullptr, 0x99, 0x19, none, none, b32, none, kNone, nullptr),

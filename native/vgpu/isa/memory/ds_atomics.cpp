@@ -10,7 +10,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 // ds_cmpst: data0 is compared with, data1 is stored; ds_cmpstore of gfx11 has them the other way round.
-template <class T, bool compare_first>
+template <class T, bool compare_first, auto exchange = compare_exchange<T>>
 void compare_store(Wave& w, const Inst& i) {
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::atomic, lanes)) return;
@@ -18,7 +18,7 @@ void compare_store(Wave& w, const Inst& i) {
   const u32* desired = w.vreg(i.src[compare_first ? 3 : 1].index);
   u32* out = i.dst.kind == OperandKind::none ? nullptr : w.vreg(i.dst.index);
   for_each_lane(lanes.mask, [&](unsigned l) {
-    const T old = compare_exchange<T>(lanes.ptr[l], gather<T>(expected, l), gather<T>(desired, l));
+    const T old = exchange(lanes.ptr[l], gather<T>(expected, l), gather<T>(desired, l));
     if (out) scatter<T>(out, l, old);
   });
 }
@@ -92,6 +92,14 @@ const Row rows[] = {
     DS("ds_cmpstore_rtn_b32", nullptr, no, 0x30, b32, b32, b32, compare_store<u32, false>),
     DS("ds_cmpstore_b64", nullptr, no, 0x50, none, b64, b64, compare_store<u64, false>),
     DS("ds_cmpstore_rtn_b64", nullptr, no, 0x70, b64, b64, b64, compare_store<u64, false>),
+    DS("ds_cmpst_f32", nullptr, 0x11, no, none, b32, b32, (compare_store<u32, true, compare_exchange_float<u32>>)),
+    DS("ds_cmpst_rtn_f32", nullptr, 0x31, no, b32, b32, b32, (compare_store<u32, true, compare_exchange_float<u32>>)),
+    DS("ds_cmpst_f64", nullptr, 0x51, no, none, b64, b64, (compare_store<u64, true, compare_exchange_float<u64>>)),
+    DS("ds_cmpst_rtn_f64", nullptr, 0x71, no, b64, b64, b64, (compare_store<u64, true, compare_exchange_float<u64>>)),
+    DS("ds_cmpstore_f32", nullptr, no, 0x11, none, b32, b32, (compare_store<u32, false, compare_exchange_float<u32>>)),
+    DS("ds_cmpstore_rtn_f32", nullptr, no, 0x31, b32, b32, b32, (compare_store<u32, false, compare_exchange_float<u32>>)),
+    DS("ds_cmpstore_f64", nullptr, no, 0x51, none, b64, b64, (compare_store<u64, false, compare_exchange_float<u64>>)),
+    DS("ds_cmpstore_rtn_f64", nullptr, no, 0x71, b64, b64, b64, (compare_store<u64, false, compare_exchange_float<u64>>)),
     DS("ds_add_f32", nullptr, 0x15, 0x15, none, b32, none, atomic_add_f32),
     DS("ds_add_rtn_f32", nullptr, 0x35, 0x79, b32, b32, none, atomic_add_f32),
     DS("ds_add_f64", nullptr, 0x5c, no, none, b64, none, atomic<u64, f_fadd>),

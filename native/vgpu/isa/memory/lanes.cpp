@@ -220,6 +220,7 @@ bool resolve_buffer(Wave& w, const Inst& i, std::uint32_t bytes, Access access, 
     va[l] = r.base + soffset + (r.swizzle ? swizzled(r, index, offset) : index * r.stride + offset);
     if (out) {
       outside |= bit;
+      lanes.outside |= bit;
       lanes.ptr[l] = discard(l, access);
     } else if (valid < bytes) {
       outside |= bit;
@@ -257,7 +258,7 @@ bool resolve(Wave& w, const Inst& i, std::uint32_t bytes, Access access, Lanes& 
     }
     case Format::flat: return resolve_flat(w, i, bytes, access, lanes);
     case Format::scratch: return resolve_scratch(w, i, bytes, access, lanes);
-    case Format::mubuf: return resolve_buffer(w, i, bytes, access, lanes);
+    case Format::mubuf: case Format::mtbuf: return resolve_buffer(w, i, bytes, access, lanes);
     case Format::ds: return resolve_lds_at(w, i, static_cast<std::uint32_t>(i.offset), bytes, access, lanes);
     default: break;
   }

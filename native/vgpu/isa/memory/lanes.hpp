@@ -19,6 +19,8 @@ struct Lanes {
   std::byte* ptr[kLanes];
   // Lane k's pointer is ptr[first] + k * the access size and every lane of the wave is active.
   bool unit_stride = false;
+  // Buffers: lanes that are out of range, of which loads read zeros and stores end nowhere.
+  std::uint64_t outside = 0;
 
   // Lanes whose bytes are not contiguous in the host, or of which only a part is in range, work on a copy.
   struct Copy {

@@ -182,10 +182,9 @@ void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_
   Row { NAME9, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::none, Type::b32, Type::DATA, Type::none, __VA_ARGS__ }
 #define CACHE(NAME, OP9, OP11, TARGETS) \
   Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
-#define TO_LDS(NAME, OP, ...) \
-  Row { NAME, nullptr, Format::global, OP, no, kGfx9, Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }
-#define FORMATTED(NAME, NAME11, OP, DST, DATA) \
-  Row { NAME, NAME11, Format::mubuf, OP, OP, kAllTargets, Type::DST, Type::b32, Type::DATA, Type::none, nullptr }
+#define TO_LDS(NAME9, OP, ...) \
+  Row { "global_load_lds_" NAME9, nullptr, Format::global, OP, no, kGfx9, Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }, \
+  Row { "scratch_load_lds_" NAME9, nullptr, Format::scratch, OP, no, bit(Target::gfx942), Type::none, Type::b32, Type::none, Type::none, __VA_ARGS__ }
 constexpr std::uint16_t no = kNoOpcode;
 
 const Row rows[] = {
@@ -235,11 +234,11 @@ const Row rows[] = {
     DS_STORE("ds_write_b96", "ds_store_b96", 0xde, 0xde, b96, store_dwords<3>),
     DS_STORE("ds_write_b128", "ds_store_b128", 0xdf, 0xdf, b128, store_dwords<4>),
 
-    TO_LDS("global_load_lds_ubyte", 0x26, load_to_lds<u8>),
-    TO_LDS("global_load_lds_sbyte", 0x27, load_to_lds<i8>),
-    TO_LDS("global_load_lds_ushort", 0x28, load_to_lds<u16>),
-    TO_LDS("global_load_lds_sshort", 0x29, load_to_lds<i16>),
-    TO_LDS("global_load_lds_dword", 0x2a, load_to_lds<std::int32_t>),
+    TO_LDS("ubyte", 0x26, load_to_lds<u8>),
+    TO_LDS("sbyte", 0x27, load_to_lds<i8>),
+    TO_LDS("ushort", 0x28, load_to_lds<u16>),
+    TO_LDS("sshort", 0x29, load_to_lds<i16>),
+    TO_LDS("dword", 0x2a, load_to_lds<std::int32_t>),
 
     CACHE("buffer_wbl2", 0x28, no, kGfx9),
     CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),
@@ -248,16 +247,6 @@ const Row rows[] = {
     CACHE("buffer_wbinvl1_vol", 0x3f, no, bit(Target::gfx90a)),
     CACHE("buffer_gl0_inv", no, 0x2b, kGfx11),
     CACHE("buffer_gl1_inv", no, 0x2c, kGfx11),
-
-    // Known by name only.
-    FORMATTED("buffer_load_format_x", nullptr, 0x00, b32, none),
-    FORMATTED("buffer_load_format_xy", nullptr, 0x01, b64, none),
-    FORMATTED("buffer_load_format_xyz", nullptr, 0x02, b96, none),
-    FORMATTED("buffer_load_format_xyzw", nullptr, 0x03, b128, none),
-    FORMATTED("buffer_store_format_x", nullptr, 0x04, none, b32),
-    FORMATTED("buffer_store_format_xy", nullptr, 0x05, none, b64),
-    FORMATTED("buffer_store_format_xyz", nullptr, 0x06, none, b96),
-    FORMATTED("buffer_store_format_xyzw", nullptr, 0x07, none, b128),
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string mnemonic(const Inst& i, Target target) {
   std::string name = gfx11 && i.row->name11 ? i.row->name11 : i.row->name;
   const bool short_row = i.row->format == Format::vop1 || i.row->format == Format::vop2 || i.row->format == Format::vopc;
   if (!short_row || (i.row->flags & kLiteralK)) {
-    if (i.format == Format::vop3 && i.dpp.kind != Dpp::Kind::none) name += "_e64_dpp";
+    if ((i.format == Format::vop3 || i.format == Format::vop3p) && i.dpp.kind != Dpp::Kind::none) name += "_e64_dpp";
     return name;
   }
   if (bare_name(name) && i.dpp.kind == Dpp::Kind::none && !i.sdwa.present) return name == "v_nop" && i.format == Format::vop3 ? name + "_e64" : name;
@@ -34,7 +34,9 @@ std::string mnemonic(const Inst& i, Target target) {
 
 void vector_operands(Text& t, const Inst& i) {
   const bool scalar_write = i.row->flags & kScalarDst;
-  if (i.dst.kind != OperandKind::none) t.operand(i.dst, scalar_write ? 0 : i.op_sel >> 3 & 1);
+  Operand dst = i.dst;
+  if (i.format == Format::vop3p && dst.type == Type::f16) dst.type = Type::b32;  // v_fma_mixlo_f16: the half is in the name
+  if (dst.kind != OperandKind::none) t.operand(dst, scalar_write ? 0 : i.op_sel >> 3 & 1);
   const bool compare = i.row->format == Format::vopc;
   // gfx11's v_cmpx writes EXEC alone and does not name it.
   const bool exec_only = compare && (i.row->flags & kExecDst) && t.family() == Family::gfx11;

@@ -48,7 +48,7 @@ std::string Text::constant(const Operand& o) const {
   if (o.encoded <= 208) return std::to_string(192 - static_cast<int>(o.encoded));
   static constexpr std::string_view values[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494"};
   if (o.encoded == 248) {
-    if (o.type == Type::f64 || o.type == Type::b64) return "0.15915494309189532";
+    if (o.type == Type::f64 || o.type == Type::f64x4 || o.type == Type::b64) return "0.15915494309189532";
     if (o.type == Type::f16 || o.type == Type::pkf16) return "0.15915494";
   }
   return std::string(values[o.encoded - 240]);
@@ -88,11 +88,16 @@ std::string Text::name(const Operand& o, unsigned high_half) const {
   return "?";
 }
 
+namespace {
+// Mixed-precision multiply-add: one operation, whose op_sel_hi says which sources are halves and neg_hi which are absolute.
+bool is_mixed(const Inst& i) { return std::string_view(i.row->name).starts_with("v_fma_mix"); }
+}  // namespace
+
 void Text::source(const Inst& i, unsigned k) {
   const Operand& o = i.src[k];
   std::string text = name(o, i.op_sel >> k & 1);
-  const bool neg = i.neg >> k & 1, abs = i.abs >> k & 1;
-  if (i.format == Format::vop3p || i.format == Format::vop3p_mai) return item(text);
+  const bool mixed = is_mixed(i), neg = i.neg >> k & 1, abs = (mixed ? i.neg_hi : i.abs) >> k & 1;
+  if ((i.format == Format::vop3p && !mixed) || i.format == Format::vop3p_mai) return item(text);
   if (i.sdwa.present && k < 2 && i.sdwa.sext[k]) text = "sext(" + text + ")";
   if (abs) text = "|" + text + "|";
   if (neg) text = o.kind == OperandKind::constant && !abs ? "neg(" + text + ")" : "-" + text;
@@ -127,11 +132,13 @@ void Text::op_sel(const Inst& i) {
 
 void Text::packed_modifiers(const Inst& i) {
   const unsigned n = source_count(i), mask = (1u << n) - 1;
+  const bool mixed = is_mixed(i);
   if (i.op_sel & mask) bits("op_sel", i.op_sel, n);
-  if ((i.op_sel_hi & mask) != mask) bits("op_sel_hi", i.op_sel_hi, n);
-  if (i.neg & mask) bits("neg_lo", i.neg, n);
-  if (i.neg_hi & mask) bits("neg_hi", i.neg_hi, n);
+  if ((i.op_sel_hi & mask) != (mixed ? 0 : mask)) bits("op_sel_hi", i.op_sel_hi, n);
+  if ((i.neg & mask) && !mixed) bits("neg_lo", i.neg, n);
+  if ((i.neg_hi & mask) && !mixed) bits("neg_hi", i.neg_hi, n);
   if (i.clamp) word("clamp");
+  if (i.dpp.kind != Dpp::Kind::none) dpp(i);
 }
 
 void Text::matrix_controls(const Inst& i) {

@@ -29,7 +29,7 @@ class Text {
   void sdwa(const Inst& inst);
   void dpp(const Inst& inst);
   void scalar(const Inst& inst);   // operands of SOP* and SMEM
-  void memory(const Inst& inst);   // operands of DS, FLAT, MUBUF
+  void memory(const Inst& inst);   // operands of DS, FLAT, MUBUF, MTBUF
 
  private:
   std::string name(const Operand& operand, unsigned high_half = 0) const;
@@ -46,6 +46,7 @@ class Text {
   void offset(std::int32_t value);
   void cache_policy(const Inst& inst);
   void swizzle(unsigned offset);
+  void data_format(unsigned format);
 
   Target target_;
   unsigned wave_size_;

@@ -45,6 +45,32 @@ void Text::swizzle(unsigned value) {
   word(text + "\")");
 }
 
+// The format of MTBUF. Source: LLVM AMDGPU, symbolic formats; the default (8-bit unorm) is not printed.
+void Text::data_format(unsigned format) {
+  static constexpr std::string_view layouts[] = {"INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2",
+                                                 "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
+  static constexpr std::string_view numbers[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"};
+  if (family() == Family::gfx9) {
+    const unsigned layout = format & 15, number = format >> 4;
+    std::string text;
+    if (layout != 1) text = "BUF_DATA_FORMAT_" + std::string(layouts[layout]);
+    if (number != 0) text += (text.empty() ? "" : ",") + ("BUF_NUM_FORMAT_" + std::string(numbers[number]));
+    if (!text.empty()) word("format:[" + text + "]");
+    return;
+  }
+  if (format == 1) return;
+  if (format == 0) return word("format:[BUF_FMT_INVALID]");
+  // Runs of number formats (a bit each), layout by layout.
+  static constexpr std::uint8_t runs[][2] = {{1, 0x3f}, {2, 0xbf}, {3, 0x3f}, {4, 0xb0}, {5, 0xbf}, {6, 0x80}, {7, 0x80},
+                                             {8, 0x33}, {9, 0x3f}, {10, 0x3f}, {11, 0xb0}, {12, 0xbf}, {13, 0xb0}, {14, 0xb0}};
+  unsigned at = 0;
+  for (const auto& [layout, has] : runs)
+    for (unsigned n = 0; n < 8; ++n)
+      if ((has >> n & 1) && ++at == format)
+        return word("format:[BUF_FMT_" + std::string(layouts[layout]) + "_" + std::string(numbers[n]) + "]");
+  word("format:" + std::to_string(format));
+}
+
 void Text::memory(const Inst& i) {
   if (i.format == Format::ds) {
     for (const Operand* o : {&i.dst, &i.src[0], &i.src[1], &i.src[3]})
@@ -60,7 +86,7 @@ void Text::memory(const Inst& i) {
     if (i.gds) word("gds");
     return;
   }
-  const bool buffer = i.format == Format::mubuf;
+  const bool typed = i.format == Format::mtbuf, buffer = typed || i.format == Format::mubuf;
   if (buffer && i.src[2].kind == OperandKind::none) {
     // gfx90a's cache operations have the bits, and its assembler does not print them.
     if (target_ != Target::gfx90a) cache_policy(i);
@@ -74,6 +100,7 @@ void Text::memory(const Inst& i) {
   if (buffer) {
     operand(i.src[2]);
     operand(i.src[3]);
+    if (typed) data_format(i.data_format);
     if (i.idxen) word("idxen");
     if (i.offen) word("offen");
   } else if (i.src[2].kind != OperandKind::none) {

@@ -133,8 +133,9 @@ void get_register(Wave& w, const Inst& i) {
 void set_field(Wave& w, i32 simm, u32 value) {
   const HwField f(simm);
   if (f.id != kHwMode) return w.stop(Outcome::Kind::unimplemented, "write of hardware register " + std::to_string(f.id));
-  const u32 mask = f.mask() << f.offset;
-  set_mode_bits(w, (mode_bits(w) & ~mask) | (value << f.offset & mask));
+  const u32 mask = f.mask() << f.offset, bits = (mode_bits(w) & ~mask) | (value << f.offset & mask);
+  if (bits >> 23 & 1) return w.stop(Outcome::Kind::unimplemented, "MODE.FP16_OVFL is not implemented");
+  set_mode_bits(w, bits);
 }
 void set_register(Wave& w, const Inst& i) { set_field(w, i.simm, read_scalar32(w, i.src[0])); }
 void set_register_literal(Wave& w, const Inst& i) { set_field(w, i.simm, i.literal); }

@@ -1,6 +1,7 @@
 // Compiles one handler table twice: for any x86-64 and, with GCC's target pragma, for AVX2 + FMA + F16C. Everything that
 // is inline and shared (headers) comes before the pragma, so no shared symbol carries the wider instructions.
 // In: KERNCAP_VALU_TABLE, the file that defines the table. Out: portable::NAME() and wide::NAME().
+#include "vgpu/isa/valu/dpp.hpp"
 #include "vgpu/isa/valu/operands.hpp"
 #include "vgpu/isa/valu/tables.hpp"
 

@@ -100,6 +100,35 @@ constexpr auto pk_f32_bf8 = [](uint32_t a) {
 constexpr auto pk_fp8_f32 = [](float a, float b) { return to_fp8<4, 3, 8>(a) | to_fp8<4, 3, 8>(b) << 8; };
 constexpr auto pk_bf8_f32 = [](float a, float b) { return to_fp8<5, 2, 16>(a) | to_fp8<5, 2, 16>(b) << 8; };
 
+// Stochastic rounding: the seed's high bits are added below the last bit that is kept, the rest is cut off. For results below
+// the smallest normal number the manual does not say where they are added; here below the last bit of the result as well.
+template <int kExponent, int kMantissaBits, int kBias8>
+inline uint32_t to_fp8_stochastic(float v, uint32_t seed) {
+  if (!is_finite(v)) return 0x80u;
+  constexpr int lowest = 1 - kBias8;
+  const uint32_t field = bits(v) >> 23 & 0xffu, significand = (bits(v) & 0x7fffffu) | (field ? 0x800000u : 0u);
+  const int e = field ? static_cast<int>(field) - 127 : -126;
+  const auto dropped = static_cast<unsigned>(23 - kMantissaBits + std::max(0, lowest - e));
+  if (dropped >= 32) return 0;
+  const uint64_t steps = (uint64_t{significand} + (seed >> (32 - dropped))) >> dropped;
+  const auto code = static_cast<uint32_t>(std::max(0, e - lowest) << kMantissaBits) + static_cast<uint32_t>(steps);
+  if (code == 0) return 0;
+  return code > 0x7f ? 0x80u : code | (bits(v) >> 31) << 7;
+}
+// op_sel[3:2] chooses the byte of the destination; the others stay.
+template <auto convert>
+void stochastic(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  Scratch store[2];
+  const Source value = fetch<F32, 0>(w, in, 0, store[0]), seed = fetch<U32, 0>(w, in, 1, store[1]);
+  const unsigned shift = 8 * (in.op_sel >> 2 & 3u);
+  const uint32_t* old = w.vreg(in.dst.index);
+  LaneBuffer result;
+  for (std::size_t l = 0; l < w.size; ++l)
+    result.lane[l] = (old[l] & ~(0xffu << shift)) | convert(F32::get(value, l), U32::get(seed, l)) << shift;
+  commit(w, in, Type::b32, write_mask(w, in), {result.lane, nullptr}, true);
+}
+
 constexpr Format v1 = Format::vop1, v2 = Format::vop2, v3 = Format::vop3;
 constexpr TargetSet k942 = bit(Target::gfx942);
 
@@ -138,6 +167,10 @@ constexpr Row kRows[] = {
     row<pk_fp8_f32, 0, B16, F32, F32>({"v_cvt_pk_fp8_f32"}, v3, 0x2a2, kNo, k942, kKeepsHalf),
     row<pk_bf8_f32, 0, B16, F32, F32>({"v_cvt_pk_bf8_f32"}, v3, 0x2a3, kNo, k942, kKeepsHalf),
 
+    row_own({"v_cvt_sr_fp8_f32"}, v3, 0x2a4, kNo, k942, Type::b32, Type::f32, Type::u32, Type::none,
+            &stochastic<to_fp8_stochastic<4, 3, 8>>, kReadsDst | kOwnOpSel | kApproximate),
+    row_own({"v_cvt_sr_bf8_f32"}, v3, 0x2a5, kNo, k942, Type::b32, Type::f32, Type::u32, Type::none,
+            &stochastic<to_fp8_stochastic<5, 2, 16>>, kReadsDst | kOwnOpSel | kApproximate),
     row_own({"v_cvt_pkrtz_f16_f32"}, v3, 0x296, kNo, kGfx9, Type::b32, Type::f32, Type::f32, Type::none, &pk_rtz, kFloatMods),
     row_own({"v_cvt_pk_rtz_f16_f32"}, v2, kNo, 0x2f, kGfx11, Type::b32, Type::f32, Type::f32, Type::none, &pk_rtz, kFloatMods),
     row<pk_u8_f32, 0, B32, F32, U32, U32>({"v_cvt_pk_u8_f32"}, v3, 0x1dd, 0x226),

@@ -47,6 +47,18 @@ constexpr auto cube_ma = [](float x, float y, float z) {
   const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
   return 2.0f * (az >= ax && az >= ay ? z : ay >= ax ? y : x);
 };
+// The coordinates on the face. Source: "V_CUBESC_F32" and "V_CUBETC_F32" of the ISA manuals.
+constexpr auto cube_sc = [](float x, float y, float z) {
+  const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+  if (az >= ax && az >= ay) return z < 0.0f ? -x : x;
+  if (ay >= ax) return x;
+  return x < 0.0f ? z : -z;
+};
+constexpr auto cube_tc = [](float x, float y, float z) {
+  const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+  if (!(az >= ax && az >= ay) && ay >= ax) return y < 0.0f ? -z : z;
+  return -y;
+};
 
 // Minimum and maximum depend on the IEEE bit of the wave, looked at once an instruction.
 template <bool kMax>
@@ -138,6 +150,8 @@ constexpr Row kRows[] = {
     row<fma, kRounds, F32, F32, F32, F32>({"v_fma_f32"}, v3, 0x1cb, 0x213),
     row<fma_legacy, kRounds, F32, F32, F32, F32>({"v_fma_dx9_zero_f32"}, v3, kNo, 0x209, kGfx11),
     row<cube_id, 0, F32, F32, F32, F32>({"v_cubeid_f32"}, v3, 0x1c4, 0x20c),
+    row<cube_sc, 0, F32, F32, F32, F32>({"v_cubesc_f32"}, v3, 0x1c5, 0x20d),
+    row<cube_tc, 0, F32, F32, F32, F32>({"v_cubetc_f32"}, v3, 0x1c6, 0x20e),
     row<cube_ma, 0, F32, F32, F32, F32>({"v_cubema_f32"}, v3, 0x1c7, 0x20f),
     own3({"v_min3_f32"}, 0x1d0, 0x219, &three<false, false>),
     own3({"v_max3_f32"}, 0x1d3, 0x21c, &three<true, true>),

@@ -262,5 +262,8 @@ inline uint32_t double_to_half(double v) {
 }
 
 inline float bf16_to_float(uint32_t h) { return from_bits<float>(h << 16); }
+inline uint32_t float_to_bf16(float v) {
+  return is_nan(v) ? bits(v) >> 16 | 0x40u : (bits(v) + 0x7fffu + (bits(v) >> 16 & 1u)) >> 16;
+}
 
 }  // namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS

@@ -162,6 +162,17 @@ inline void pk_mov(Wave& w, const Inst& in) {
   for (unsigned r = 0; r < 2; ++r) blend(w.vreg(in.dst.index + r), result[r].lane, w.exec());
 }
 
+// A source of the packed instructions that take DPP on gfx11: mixed multiply-add and floating dot products.
+inline const uint32_t* fetch_moved(Wave& w, const Inst& in, unsigned i, LaneBuffer& store) {
+  const uint32_t* from = fetch_raw(w, in.src[i], 0, store);
+  if (i != 0 || in.dpp.kind == Dpp::Kind::none) return from;
+  const Permutation lanes = dpp_permutation(w, in.dpp);
+  LaneBuffer moved;
+  for (std::size_t l = 0; l < kLanes; ++l) moved.lane[l] = lanes.from[l] < 0 ? 0 : from[lanes.from[l]];
+  store = moved;
+  return store.lane;
+}
+
 // Mixed precision: op_sel_hi makes a source a half (op_sel: which), neg_hi is the absolute value.
 inline float mix_source(Wave& w, const Inst& in, unsigned i, const uint32_t* raw, std::size_t l) {
   const bool is_half_source = in.op_sel_hi >> i & 1;
@@ -187,7 +198,7 @@ void fma_mix(Wave& w, const Inst& in) {
   const uint64_t mask = write_mask(w, in);
   LaneBuffer store[3], result;
   const uint32_t* src[3];
-  for (unsigned i = 0; i < 3; ++i) src[i] = fetch_raw(w, in.src[i], 0, store[i]);
+  for (unsigned i = 0; i < 3; ++i) src[i] = fetch_moved(w, in, i, store[i]);
   const uint32_t* old = w.vreg(in.dst.index);
   for (std::size_t l = 0; l < w.size; ++l) {
     const float a = mix_source(w, in, 0, src[0], l), b = mix_source(w, in, 1, src[1], l), c = mix_source(w, in, 2, src[2], l);
@@ -278,7 +289,7 @@ void dot2_3p(Wave& w, const Inst& in) {
   if (mask == 0) return;
   LaneBuffer store[3], result;
   const uint32_t* src[3];
-  for (unsigned i = 0; i < 3; ++i) src[i] = fetch_raw(w, in.src[i], 0, store[i]);
+  for (unsigned i = 0; i < 3; ++i) src[i] = fetch_moved(w, in, i, store[i]);
   const HalfPicker pick[2] = {{in, 0}, {in, 1}};
   for (std::size_t l = 0; l < w.size; ++l) {
     const uint32_t a = pick[0](src[0][l], 0) | pick[0](src[0][l], 1) << 16;
@@ -289,7 +300,25 @@ void dot2_3p(Wave& w, const Inst& in) {
   commit(w, in, Type::f32, mask, {result.lane, nullptr}, false);
 }
 
-constexpr Format p = Format::vop3p, v2 = Format::vop2, vd = Format::vopd;
+// Half results: the sum is rounded once. op_sel bit 2 is the half of the addend, bit 3 that of the destination.
+template <bool kBf16>
+void dot2_half(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  const uint64_t mask = write_mask(w, in);
+  if (mask == 0) return;
+  Scratch store[3];
+  LaneBuffer result;
+  const Source a = fetch<B32, 0>(w, in, 0, store[0]), b = fetch<B32, 0>(w, in, 1, store[1]);
+  const Source c = kBf16 ? fetch<B16, 0>(w, in, 2, store[2]) : fetch<H16, 0>(w, in, 2, store[2]);
+  for (std::size_t l = 0; l < w.size; ++l) {
+    const uint32_t addend = c.lo[l] & 0xffffu;
+    const float sum = dot2<kBf16>(a.lo[l], b.lo[l], kBf16 ? bf16_to_float(addend) : half_to_float(addend));
+    result.lane[l] = kBf16 ? float_to_bf16(sum) : float_to_half(sum);
+  }
+  commit(w, in, kBf16 ? Type::b16 : Type::f16, mask, {result.lane, nullptr}, kBf16);
+}
+
+constexpr Format p = Format::vop3p, v3 = Format::vop3, v2 = Format::vop2, vd = Format::vopd;
 constexpr Type i = Type::pk16, h = Type::pkf16, ff = Type::pkf32, n = Type::none;
 constexpr Type b = Type::b32, f32 = Type::f32, i32 = Type::i32, u32 = Type::u32;
 
@@ -330,9 +359,9 @@ constexpr Row kRows[] = {
     half2("v_pk_min_f16", 0x11, &halves<extreme_f<false>, true, 2>),
     half2("v_pk_max_f16", 0x12, &halves<extreme_f<true>, true, 2>),
     row_own({"v_pk_fmac_f16"}, v2, 0x3c, 0x3c, kAllTargets, h, h, h, n, &pk_fmac, kReadsDst | kOwnOperands),
-    row_own({"v_fma_mix_f32"}, p, 0x20, 0x20, kAllTargets, f32, f32, f32, f32, &fma_mix<MixDst::full>, kFloatMods),
-    row_own({"v_fma_mixlo_f16"}, p, 0x21, 0x21, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::low>, kFloatMods | kReadsDst),
-    row_own({"v_fma_mixhi_f16"}, p, 0x22, 0x22, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::high>, kFloatMods | kReadsDst),
+    row_own({"v_fma_mix_f32"}, p, 0x20, 0x20, kAllTargets, f32, f32, f32, f32, &fma_mix<MixDst::full>, kFloatMods | kPackedDpp),
+    row_own({"v_fma_mixlo_f16"}, p, 0x21, 0x21, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::low>, kFloatMods | kPackedDpp | kReadsDst),
+    row_own({"v_fma_mixhi_f16"}, p, 0x22, 0x22, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::high>, kFloatMods | kPackedDpp | kReadsDst),
     row_own({"v_pk_fma_f32"}, p, 0x30, kNo, kGfx9, ff, ff, ff, ff, &pair32<fma32, 3>, kFloatMods),
     row_own({"v_pk_mul_f32"}, p, 0x31, kNo, kGfx9, ff, ff, ff, n, &pair32<mul32, 2>, kFloatMods),
     row_own({"v_pk_add_f32"}, p, 0x32, kNo, kGfx9, ff, ff, ff, n, &pair32<add32, 2>, kFloatMods),
@@ -352,7 +381,9 @@ constexpr Row kRows[] = {
     dot_acc({"v_dot2c_f32_f16", "v_dot2acc_f32_f16"}, 0x37, 0x02, kAllTargets, f32, &dot2_acc<false>, kApproximate),
     row_own({"v_dual_dot2acc_f32_f16"}, vd, kNo, 12, kGfx11, f32, b, b, n, &dot2_acc<false>, kReadsDst | kApproximate),
     row_own({"v_dual_dot2acc_f32_bf16"}, vd, kNo, 13, kGfx11, f32, b, b, n, &dot2_acc<true>, kReadsDst | kApproximate),
-    row_own({"v_dot2_f32_f16"}, p, 0x23, 0x13, kAllTargets, f32, h, h, f32, &dot2_3p<false>, kFloatMods | kApproximate),
+    row_own({"v_dot2_f32_f16"}, p, 0x23, 0x13, kAllTargets, f32, h, h, f32, &dot2_3p<false>, kFloatMods | kPackedDpp | kApproximate),
+    row_own({"v_dot2_f16_f16"}, v3, kNo, 0x266, kGfx11, Type::f16, b, b, Type::f16, &dot2_half<false>, kFloatMods | kApproximate),
+    row_own({"v_dot2_bf16_bf16"}, v3, kNo, 0x267, kGfx11, Type::b16, b, b, Type::b16, &dot2_half<true>, kApproximate),
     row_own({"v_dot2_f32_bf16"}, p, kNo, 0x1a, kGfx11, f32, h, h, f32, &dot2_3p<true>, kFloatMods | kApproximate),
 };
 

@@ -10,8 +10,9 @@ bool takes_sign_modifiers(Type t) { return valu::is_float(t) || t == Type::pkf16
 
 Type source_type(const Row& row, unsigned i) { return i == 0 ? row.src0 : i == 1 ? row.src1 : i == 2 ? row.src2 : Type::none; }
 
-const char* refuse_vop3p(const Inst& inst, const Row& row) {
-  if (inst.dpp.kind != Dpp::Kind::none) return "DPP on a packed instruction is not implemented";
+const char* refuse_vop3p(const Inst& inst, const Row& row, Target target) {
+  if (inst.dpp.kind != Dpp::Kind::none && !(row.flags & kPackedDpp)) return "DPP on a packed instruction that does not take it";
+  if (!valu::dpp_control_known(inst.dpp, target)) return "unknown DPP control";
   if (inst.clamp && !(row.flags & kIntClamp) && !takes_sign_modifiers(row.dst)) return "clamp is not implemented here";
   for (unsigned i = 0; i < 3; ++i)
     if (((inst.neg | inst.neg_hi) >> i & 1) && !takes_sign_modifiers(source_type(row, i)) && !(row.flags & kOwnOpSel))
@@ -30,7 +31,7 @@ const char* vet_valu(Inst& inst, Target target) {
   if (!inst.row) return "no table row";
   const Row& row = *inst.row;
   if (inst.omod && !valu::is_float(row.dst)) return "omod on a result that is no float";
-  if (inst.format == Format::vop3p || inst.format == Format::vop3p_mai) return refuse_vop3p(inst, row);
+  if (inst.format == Format::vop3p || inst.format == Format::vop3p_mai) return refuse_vop3p(inst, row, target);
 
   const bool special_forms = inst.dpp.kind != Dpp::Kind::none || inst.sdwa.present;
   if ((row.flags & kOwnOperands) && (special_forms || inst.neg || inst.abs)) return "this operand form is not implemented";
