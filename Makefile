@@ -11,7 +11,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
+.PHONY: help demo test test-full test-apps setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,10 +24,16 @@ test: setup lint images  ## what CI runs: lint, native, unit, conformance and en
 	@echo "declared subset: native tests on $(firstword $(SUITES)), the others' in make test-full; end-to-end combinations likewise"
 	@$(MAKE) --no-print-directory native-test SUITES=$(firstword $(SUITES))
 	@set -e; for suite in $(wordlist 2,9,$(SUITES)); do scripts/build-native $$suite -- vgpu-fuzz-runner; done
-	$(PYTEST) tests -m "not full"
+	$(PYTEST) tests -m "not full and not apps"
 
-test-full: setup lint images native-test  ## every target x runtime combination
+test-full: setup lint images native-test  ## every target x runtime combination; real programs where their images are built
 	$(PYTEST) tests
+
+APPS := llama rocblas rocprim rocthrust
+test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (14 GB). APPS="llama rocblas rocprim rocthrust"
+	@$(PYTHON) -m kerncap image build $(foreach app,$(APPS),--app $(app))
+	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
+	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))
 
 setup:  ## packages, .venv, a Docker engine if none answers
 	@scripts/setup

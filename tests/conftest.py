@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from containers import DevContainer
+from containers import DevContainer, running
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("trixie", "sid")
@@ -21,6 +20,7 @@ SUITES = ("trixie", "sid")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--suite", action="append", choices=SUITES, help="run only on this suite (repeatable)")
+    parser.addoption("--app", action="append", help="of tests/apps, run only the programs of this image (repeatable)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "full: only in `make test-full`, not in the declared subset of `make test`")
+    config.addinivalue_line("markers", "apps: real programs in images of their own, only in `make test-apps`")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,23 +49,6 @@ def suite(request: pytest.FixtureRequest) -> str:
 def dev_container(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevContainer]:
     """The suite's dev container; runs this checkout's Python and native code, not what the image was built with."""
     namespace = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
-    image = f"{namespace}/dev:{suite}"
-    base = tmp_path_factory.getbasetemp()
-    work = tmp_path_factory.mktemp(f"dev-{suite}")
-    native = ROOT / "build" / "native" / suite
-    if not native.is_dir():
-        pytest.fail(f"{native} does not exist: run `make images`")
-    command = ["docker", "run", "--detach", "--rm", "--init", "--network", "host", "--shm-size", "1g"]
-    command += ["--user", f"{os.getuid()}:{os.getgid()}", "--label", "dev.kerncap.test=1"]
-    command += ["--volume", f"{ROOT}:{ROOT}:ro", "--volume", f"{base}:{base}", "--workdir", str(work)]
-    environment = {"PYTHONPATH": str(ROOT), "KERNCAP_NATIVE_DIR": str(native), "HOME": str(work)}
-    for key, value in environment.items():
-        command += ["--env", f"{key}={value}"]
-    started = subprocess.run([*command, image, "sleep", "infinity"], capture_output=True, text=True)
-    if started.returncode != 0:
-        pytest.fail(f"cannot start {image}: {started.stderr.strip()}\nrun `make images`")
-    name = started.stdout.strip()
-    try:
-        yield DevContainer(suite=suite, name=name, root=ROOT, work=work)
-    finally:
-        subprocess.run(["docker", "rm", "--force", name], capture_output=True)
+    base, work = tmp_path_factory.getbasetemp(), tmp_path_factory.mktemp(f"dev-{suite}")
+    with running(f"{namespace}/dev:{suite}", suite, ROOT, base, work) as container:
+        yield container

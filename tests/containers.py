@@ -1,10 +1,14 @@
-"""A running container of the dev image, as tests use it; the fixture `dev_container` starts and removes it."""
+"""A running container of the dev image, or of another one on the same tool chain, as tests use it.
+
+The fixtures `dev_container` and `app_container` start and remove them.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,3 +57,25 @@ class DevContainer:
             line = " ".join(map(os.fspath, argv))
             pytest.fail(f"{line}\nexit code {done.returncode} on {self.suite}\n{done.stdout}\n{done.stderr}")
         return done
+
+
+@contextmanager
+def running(image: str, suite: str, root: Path, base: Path, work: Path) -> Iterator[DevContainer]:
+    """A container of this image that runs the checkout's Python and native code; writes below `base` only."""
+    native = root / "build" / "native" / suite
+    if not native.is_dir():
+        pytest.fail(f"{native} does not exist: run `make images`")
+    command = ["docker", "run", "--detach", "--rm", "--init", "--network", "host", "--shm-size", "1g"]
+    command += ["--user", f"{os.getuid()}:{os.getgid()}", "--label", "dev.kerncap.test=1"]
+    command += ["--volume", f"{root}:{root}:ro", "--volume", f"{base}:{base}", "--workdir", str(work)]
+    environment = {"PYTHONPATH": str(root), "KERNCAP_NATIVE_DIR": str(native), "HOME": str(work)}
+    for key, value in environment.items():
+        command += ["--env", f"{key}={value}"]
+    started = subprocess.run([*command, image, "sleep", "infinity"], capture_output=True, text=True)
+    if started.returncode != 0:
+        pytest.fail(f"cannot start {image}: {started.stderr.strip()}\nrun `make images`")
+    name = started.stdout.strip()
+    try:
+        yield DevContainer(suite=suite, name=name, root=root, work=work)
+    finally:
+        subprocess.run(["docker", "rm", "--force", name], capture_output=True)

@@ -46,6 +46,12 @@ def build(
             "--only", help="base, toolchain, dev or runtime, and what that needs; more than one may be named."
         ),
     ] = None,
+    app: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--app", help="Instead: an image of real programs (for make test-apps); more than one may be named."
+        ),
+    ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
@@ -53,6 +59,15 @@ def build(
     from kerncap.runtime import catalog, images
 
     set_verbosity(verbose)
+    if app:
+        if suites or only:
+            raise UsageError(
+                "--app builds images of real programs, which go with neither a suite nor --only",
+                code="usage.app-with-suite",
+                hint="kerncap image build --app llama",
+            )
+        _show(images.build_apps(tuple(app), note), as_json)
+        return
     roles = tuple(role for role in catalog.ROLES if not only or role in only)
     for role in only or ():
         if role not in catalog.ROLES:

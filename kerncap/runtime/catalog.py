@@ -16,7 +16,8 @@ import jinja2
 
 from kerncap.errors import HostError, UsageError
 
-Role = Literal["base", "toolchain", "dev", "runtime"]
+Role = Literal["base", "toolchain", "dev", "runtime", "apps"]
+# Roles of a suite; "apps" are images of real programs, by their own names.
 ROLES: tuple[Role, ...] = ("base", "toolchain", "dev", "runtime")
 
 DEFAULT_SUITE = "trixie"
@@ -37,11 +38,22 @@ class Base:
 
 
 @dataclass(frozen=True)
+class App:
+    """One image of real programs, for the tests: packages on top of a suite's tool chain."""
+
+    name: str
+    title: str
+    suite: str
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Catalog:
     """images.toml and the templates beside it."""
 
     folder: Path
     bases: dict[str, Base]
+    apps: dict[str, App]
     default_suites: tuple[str, ...]
     packages: dict[str, tuple[str, ...]]
     requirements: tuple[str, ...]
@@ -57,21 +69,39 @@ class Catalog:
             )
         return self.bases[name]
 
+    def app(self, name: str) -> App:
+        """Raises: UsageError `usage.unknown-app`."""
+        if name not in self.apps:
+            known = ", ".join(self.apps)
+            raise UsageError(
+                f"no image of real programs is named {name!r}; known: {known}",
+                code="usage.unknown-app",
+                hint="kerncap image list",
+            )
+        return self.apps[name]
+
     def render(self, role: Literal["dev", "runtime"], base: Base, version: str) -> str:
         """The Dockerfile of one image."""
+        packages = {key: list(value) for key, value in self.packages.items()}
+        return self._template(role).render(base=base, name=base.name, packages=packages, version=version)
+
+    def render_app(self, app: App) -> str:
+        """The Dockerfile of one image of real programs."""
+        return self._template("apps").render(app=app, parent=image_name("toolchain", app.suite))
+
+    def _template(self, role: Role) -> jinja2.Template:
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(self.folder),
             undefined=jinja2.StrictUndefined,
             keep_trailing_newline=True,
         )
-        packages = {key: list(value) for key, value in self.packages.items()}
-        template = environment.get_template(f"{role}.Dockerfile.j2")
-        return template.render(base=base, name=base.name, packages=packages, version=version)
+        return environment.get_template(f"{role}.Dockerfile.j2")
 
 
 def image_name(role: Role, suite: str) -> str:
-    """`kerncap/runtime:trixie`. KERNCAP_IMAGE_NAMESPACE replaces `kerncap` for dev and runtime images, so that two
-    checkouts on one engine do not overwrite each other's; base and toolchain depend on nothing of a checkout's code."""
+    """`kerncap/runtime:trixie`, `kerncap/apps:llama`. KERNCAP_IMAGE_NAMESPACE replaces `kerncap` for dev and runtime
+    images, so that two checkouts on one engine do not overwrite each other's; the others have none of a checkout's
+    code."""
     own = role in ("dev", "runtime")
     namespace = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap") if own else "kerncap"
     return f"{namespace}/{role}:{suite}"
@@ -98,6 +128,7 @@ def load(root: Path | None = None) -> Catalog:
         return Catalog(
             folder=folder,
             bases={name: _base(name, entry) for name, entry in data["bases"].items()},
+            apps={name: _app(name, entry) for name, entry in data["apps"].items()},
             default_suites=tuple(data["default"]["suites"]),
             packages={key: tuple(value) for key, value in data["packages"].items()},
             requirements=tuple(data["wheels"]["requirements"]),
@@ -122,3 +153,7 @@ def _base(name: str, entry: dict[str, Any]) -> Base:
         path=tuple(entry["path"]),
         rocm_prefix=entry.get("rocm_prefix"),
     )
+
+
+def _app(name: str, entry: dict[str, Any]) -> App:
+    return App(name=name, title=entry["title"], suite=entry["suite"], packages=tuple(entry["packages"]))

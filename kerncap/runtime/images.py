@@ -1,4 +1,4 @@
-"""Builds the images: base, tool chain, dev and runtime; each only when what goes into it changed.
+"""Builds the images: base, tool chain, dev, runtime and real programs; each only when what goes into it changed.
 
 In: a source checkout and suite names. Out: tagged images in the Docker engine, each labelled with its inputs' digest.
 Called by `kerncap image`. The classic builder does (no BuildKit). Native code is built by scripts/build-native.
@@ -24,7 +24,7 @@ from docker import DockerClient
 from kerncap import proc
 from kerncap.errors import HostError, typed
 from kerncap.runtime import catalog, engine
-from kerncap.runtime.catalog import Base, Catalog, Role
+from kerncap.runtime.catalog import App, Base, Catalog, Role
 
 _log = logging.getLogger(__name__)
 
@@ -100,6 +100,16 @@ class Builder:
                     self._runtime(base, native, package)
         return [state for base in bases for state in _states(self._client, base.name, base.image)]
 
+    def build_apps(self, names: tuple[str, ...]) -> list[ImageState]:
+        """Raises: UsageError for an unknown name; HostError when a step fails."""
+        apps = [self._catalog.app(name) for name in names]
+        for app in apps:
+            base = self._catalog.base(app.suite)
+            self._base(base)
+            self._toolchain(base)
+            self._app(app)
+        return [_state(self._client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
+
     def _base(self, base: Base) -> None:
         if base.kind == "registry":
             with engine.engine_errors(f"pulling {base.image}", hint=typed("docker", "pull", base.image)):
@@ -128,22 +138,27 @@ class Builder:
         dockerfile = self._catalog.render("dev", base, self._version)
         # The part before the second stage is the tool chain; what follows changes with our own code.
         toolchain = dockerfile[: dockerfile.index("FROM toolchain AS dev")]
-        self._image("toolchain", base, toolchain, self._wheels(), parent=base.image)
+        self._image("toolchain", base.name, toolchain, self._wheels(), parent=base.image)
 
     def _dev(self, base: Base, native: dict[str, tuple[bytes, int]], package: dict[str, tuple[bytes, int]]) -> None:
         dockerfile = self._catalog.render("dev", base, self._version)
         files = {**self._wheels(), **native, **package}
-        self._image("dev", base, dockerfile, files, parent=catalog.image_name("toolchain", base.name))
+        self._image("dev", base.name, dockerfile, files, parent=catalog.image_name("toolchain", base.name))
 
     def _runtime(self, base: Base, native: dict[str, tuple[bytes, int]], package: dict[str, tuple[bytes, int]]) -> None:
         entrypoint = self._catalog.folder / "entrypoint"
         files = {**self._wheels(), **native, **package, "entrypoint": (entrypoint.read_bytes(), 0o755)}
-        self._image("runtime", base, self._catalog.render("runtime", base, self._version), files, parent=base.image)
+        dockerfile = self._catalog.render("runtime", base, self._version)
+        self._image("runtime", base.name, dockerfile, files, parent=base.image)
+
+    def _app(self, app: App) -> None:
+        parent = catalog.image_name("toolchain", app.suite)
+        self._image("apps", app.name, self._catalog.render_app(app), {}, parent=parent)
 
     def _image(
-        self, role: Role, base: Base, dockerfile: str, files: dict[str, tuple[bytes, int]], *, parent: str
+        self, role: Role, tag: str, dockerfile: str, files: dict[str, tuple[bytes, int]], *, parent: str
     ) -> None:
-        name = catalog.image_name(role, base.name)
+        name = catalog.image_name(role, tag)
         context = _Context({**files, "Dockerfile": (dockerfile.encode(), 0o644)})
         with engine.engine_errors(f"building {name}"):
             inputs = context.digest(str(self._client.images.get(parent).id))
@@ -236,25 +251,36 @@ def build(suites: tuple[str, ...], roles: tuple[Role, ...], say: Say) -> list[Im
         return Builder(client, root or catalog.load().folder.parent, say).build(suites, roles)
 
 
+def build_apps(names: tuple[str, ...], say: Say) -> list[ImageState]:
+    """Build these images of real programs, and the tool chains below them."""
+    root = catalog.find_checkout()
+    with engine.connect() as client:
+        return Builder(client, root or catalog.load().folder.parent, say).build_apps(names)
+
+
 def list_images() -> list[ImageState]:
     """Every image of the catalog, built or not; without a checkout, the runtime images that the engine has."""
     root = catalog.find_checkout()
+    known = catalog.load(root) if root else None
     default = {catalog.DEFAULT_SUITE: catalog.image_name("base", catalog.DEFAULT_SUITE)}
-    suites = {name: base.image for name, base in catalog.load(root).bases.items()} if root else default
+    suites = {name: base.image for name, base in known.bases.items()} if known else default
+    apps = known.apps.values() if known else ()
     with engine.connect() as client:
-        return [state for suite, base_image in suites.items() for state in _states(client, suite, base_image)]
+        states = [state for suite, base_image in suites.items() for state in _states(client, suite, base_image)]
+        return states + [_state(client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
 
 
 def _states(client: DockerClient, suite: str, base_image: str) -> list[ImageState]:
-    states = []
-    for role in catalog.ROLES:
-        name = base_image if role == "base" else catalog.image_name(role, suite)
-        try:
-            image = client.images.get(name)
-            states.append(ImageState(name, role, suite, True, image.id, int(image.attrs["Size"])))
-        except docker.errors.ImageNotFound:
-            states.append(ImageState(name, role, suite, False, None, None))
-    return states
+    names = {role: base_image if role == "base" else catalog.image_name(role, suite) for role in catalog.ROLES}
+    return [_state(client, name, role, suite) for role, name in names.items()]
+
+
+def _state(client: DockerClient, name: str, role: Role, suite: str) -> ImageState:
+    try:
+        image = client.images.get(name)
+    except docker.errors.ImageNotFound:
+        return ImageState(name, role, suite, False, None, None)
+    return ImageState(name, role, suite, True, image.id, int(image.attrs["Size"]))
 
 
 def _follow(name: str, stream: object) -> None:

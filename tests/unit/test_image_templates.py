@@ -72,3 +72,18 @@ def test_broken_images_toml_is_reported(tmp_path) -> None:  # type: ignore[no-un
     with pytest.raises(HostError) as caught:
         catalog.load(tmp_path)
     assert caught.value.code == "host.bad-images-toml"
+
+
+@pytest.mark.parametrize("name", list(CATALOG.apps))
+def test_real_programs_come_on_top_of_a_tool_chain(name: str) -> None:
+    app = CATALOG.app(name)
+    assert app.suite in CATALOG.bases
+    lines = instructions(CATALOG.render_app(app))
+    assert lines[0] == f"FROM kerncap/toolchain:{app.suite}"
+    assert {line.split()[0] for line in lines} == {"FROM", "RUN", "LABEL"}
+    assert set(app.packages) <= set(lines[1].split())
+
+
+def test_unknown_real_program_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"'doom'.*llama, rocblas, rocprim, rocthrust"):
+        CATALOG.app("doom")
