@@ -178,7 +178,8 @@ class TarStore(LocalStore):
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), None)
-        self.path = path
+        # The user named it: a link there is the user's own. Inside of a bundle links are refused.
+        self.path = path.resolve()
         self._members = self._read_members()
 
     def find(self, relative: str) -> BlobLocation | None:

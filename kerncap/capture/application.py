@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.errors import CaptureError, KerncapError, error_from_code
+from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
 from kerncap.names import near_names
 
 log = logging.getLogger(__name__)
@@ -141,13 +141,16 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
         return CaptureError(
             f"nothing was captured within {order.timeout_s:g} s",
             code="capture.timeout",
-            hint=f"kerncap extract {order.kernel!r} --timeout {order.timeout_s * 4:g} -- ...",
+            hint=typed("kerncap", "extract", order.kernel, "--timeout", f"{order.timeout_s * 4:g}", "--", "..."),
         )
     if (work_dir / "claim").exists():
+        # A process that ended well only did not wait (_exit): it waits where it stands until the capture is sealed.
+        ended_well = done.returncode == 0 and order.after == "continue"
+        again = typed("kerncap", "extract", order.kernel, "--after", "stop", "--", *order.command)
         return CaptureError(
             f"the application {status} in the middle of the capture: nothing was kept",
             code="capture.application-died",
-            hint=_ALONE + _shell(order.command),
+            hint=again if ended_well else _ALONE + _shell(order.command),
         )
     seen = [s for s in (_load(p) for p in sorted(work_dir.glob("seen-*.json"))) if s]
     if done.returncode != 0 and not any(k for s in seen for k in s.get("kernels", ())):
@@ -187,7 +190,8 @@ def _no_match(order: Order, seen: Sequence[Mapping[str, Any]], status: str) -> C
         text += f"; the application loaded {', '.join(idle[:_LISTED])} and never dispatched it"
     if listed:
         text += f"; {what}: " + ", ".join(listed)
-    hint = f"kerncap extract {near[0].split('(')[0]!r} ..." if near else "a name, a glob with * or a mangled name"
+    # Whole names match exactly, whatever templates and namespaces they hold.
+    hint = typed("kerncap", "extract", near[0], "...") if near else "a name, a glob with * or a mangled name"
     return CaptureError(f"{text}; the application {status}", code="capture.no-match", hint=hint)
 
 

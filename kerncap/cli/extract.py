@@ -15,6 +15,8 @@ from kerncap.errors import UsageError, typed
 if TYPE_CHECKING:
     from kerncap.workflows.extract import Extracted
 
+_MAX_DISPATCH = (1 << 63) - 1
+
 
 def extract(
     kernel: Annotated[
@@ -68,8 +70,9 @@ def extract(
     set_verbosity(verbose)
     if after not in ("continue", "stop"):
         raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue or --after stop")
-    if dispatch < 0 or timeout <= 0:
-        raise UsageError("--dispatch counts from 0, --timeout is more than 0", code="usage.number", hint="--dispatch 0")
+    options.check_count("--dispatch", dispatch, 0, _MAX_DISPATCH)
+    options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
+    options.check_seconds("--timeout", timeout, "3600")
     order = Order(
         kernel=kernel,
         command=tuple(command),

@@ -50,6 +50,10 @@ MemoryOption = Annotated[
 ]
 # Source: the Docker engine refuses less.
 _MIN_MEMORY_BYTES = 6 << 20
+# What kerncap-replay takes.
+MAX_ITERATIONS = 1_000_000
+# More than three years: what is longer means no limit, and does not fit into all the clocks that it is counted with.
+_MAX_SECONDS = 1e8
 
 
 def check_memory(memory: int | None) -> None:
@@ -62,10 +66,18 @@ def check_memory(memory: int | None) -> None:
         )
 
 
-def positive(name: str, value: float, example: str) -> None:
-    """Raises: UsageError `usage.number` when a number is not more than 0."""
-    if not math.isfinite(value) or value <= 0:
-        raise UsageError(f"{name} is {value:g}, expected more than 0", code="usage.number", hint=f"{name} {example}")
+def check_seconds(name: str, value: float, example: str) -> None:
+    """Raises: UsageError `usage.number` when a limit of time is no more than 0, or not a number."""
+    if not 0 < value <= _MAX_SECONDS:
+        text = f"{name} is {value:g}, expected seconds: more than 0, at most {_MAX_SECONDS:g}"
+        raise UsageError(text, code="usage.number", hint=f"{name} {example}")
+
+
+def check_count(name: str, value: int, least: int, most: int) -> None:
+    """Raises: UsageError `usage.number` when a count is out of range."""
+    if not least <= value <= most:
+        text = f"{name} is {value}, expected {least} to {most}"
+        raise UsageError(text, code="usage.number", hint=f"{name} {least}")
 
 
 def not_negative(name: str, value: float, example: str) -> None:

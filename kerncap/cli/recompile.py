@@ -32,7 +32,7 @@ def recompile(
     from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
 
     set_verbosity(verbose)
-    options.positive("--timeout", timeout, "900")
+    options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
     if trust:
         outcome = recompile_here(bundle, output, timeout_s=timeout)

@@ -29,6 +29,8 @@ def replay(
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
+    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_seconds("--timeout", timeout, "60")
     chosen = Options(
         device=device,
         hsaco=hsaco,

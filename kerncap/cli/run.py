@@ -51,8 +51,8 @@ def run(
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
     for name, value in (("--atol", atol), ("--rtol", rtol)):
         options.not_negative(name, value, "1e-5")
-    options.positive("--timeout", timeout, "900")
-    options.positive("--iterations", iterations, "2")
+    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
     chosen = workflow.RunOptions(
         image=image,

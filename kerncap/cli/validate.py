@@ -31,6 +31,8 @@ def validate(
     set_verbosity(verbose)
     for name, value in (("--atol", atol), ("--rtol", rtol)):
         options.not_negative(name, value, "1e-5")
+    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_seconds("--timeout", timeout, "60")
     chosen = Options(
         device=device,
         hsaco=hsaco,

@@ -59,8 +59,6 @@ def judge(path: str, options: Options) -> Verdict:
 
     Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError.
     """
-    if options.iterations < 1:
-        raise UsageError("--iterations must be at least 1", code="usage.iterations", hint="--iterations 1")
     bundle = open_bundle(path)
     hsaco = _check_hsaco(options.hsaco, bundle)
     device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))

@@ -6,6 +6,7 @@ A shell script stands in for the application and writes what the tool library wo
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,23 @@ def test_no_match_lists_near_names(tmp_path: Path, files: NativeFiles) -> None:
     assert "scale" not in error.message
 
 
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("(anonymous namespace)::vector_add(float*)", "vectoradd"),
+        ("void vector_add<float, 3>(float*, float const*)", "vector_add<float,3>"),
+        ("ns::vector_add(float*)", "vector_ad"),
+    ],
+)
+def test_the_hint_names_a_kernel_by_what_matches_it(
+    tmp_path: Path, files: NativeFiles, name: str, typed: str
+) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"] = [{"name": "_Z1x", "demangled": name, "dispatches": 1, "matched": False}]
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", kernel=typed)
+    assert shlex.split(str(error.hint))[:3] == ["kerncap", "extract", name]
+
+
 def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFiles) -> None:
     seen = json.loads(json.dumps(SEEN))
     seen["kernels"][0]["matched"] = True
@@ -84,6 +102,13 @@ def test_death_in_mid_capture(tmp_path: Path, files: NativeFiles) -> None:
     error = failure(tmp_path, files, "mkdir $W/capture.partial; touch $W/claim; kill -KILL $$")
     assert (error.code, error.exit_code) == ("capture.application-died", 5)
     assert "SIGKILL" in error.message
+
+
+def test_an_end_in_mid_capture_by_its_own_will(tmp_path: Path, files: NativeFiles) -> None:
+    """`_exit` waits for nobody; an application that is kept at the dispatch cannot get there."""
+    error = failure(tmp_path, files, "mkdir $W/capture.partial; touch $W/claim; exit 0")
+    assert error.code == "capture.application-died"
+    assert "--after stop" in str(error.hint)
 
 
 def test_death_before_any_kernel(tmp_path: Path, files: NativeFiles) -> None:

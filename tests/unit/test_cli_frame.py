@@ -151,9 +151,26 @@ def test_help_imports_nothing_heavy() -> None:
     assert not loaded & {"docker", "oras", "numpy", "requests", "jsonschema", "jinja2", "zstandard", "rich.progress"}
 
 
-@pytest.mark.parametrize("words", [["--timeout", "0"], ["--memory", "-1"], ["--memory", "0"], ["--atol", "nan"]])
-def test_run_refuses_numbers_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["run", "oci:nowhere", *words, "--json"]) == 2
+_REPLAYS = (["run", "oci:nowhere"], ["replay", "nowhere"], ["validate", "nowhere"])
+_RECOMPILE = ["recompile", "nowhere", "-o", "x.hsaco"]
+_EXTRACT = ["extract", "kernel", "--device", "vgpu:gfx942", "-o", "x.kcap"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        *((c, ["--timeout", s]) for c in (*_REPLAYS, _RECOMPILE, _EXTRACT) for s in ("0", "-1", "nan", "inf", "1e300")),
+        *((c, ["--iterations", n]) for c in _REPLAYS for n in ("0", "-1", "1000001")),
+        *((c, [o, n]) for c in (_REPLAYS[0], _REPLAYS[2]) for o in ("--atol", "--rtol") for n in ("nan", "inf", "-1")),
+        *((c, ["--memory", n]) for c in (_REPLAYS[0], _RECOMPILE) for n in ("-1", "0")),
+        *((_EXTRACT, [o, n]) for o in ("--dispatch", "--self-check") for n in ("-1", "99999999999999999999")),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    command: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = ["--", "true"] if command is _EXTRACT else []
+    assert cli.run([*command, *words, "--json", *rest]) == 2
     assert json.loads(capsys.readouterr().out)["code"] == "usage.number"
 
 

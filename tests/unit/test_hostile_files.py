@@ -70,6 +70,16 @@ def test_links_in_a_layout_are_refused(tmp_path: Path, name: str) -> None:
     assert _outcome(layout) in ("bundle.hostile-file", "bundle.not-a-bundle")
 
 
+def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
+    digest = open_bundle(str(sound_parts().write_layout(tmp_path / "layout"))).manifest_digest
+    sound_parts().write_tar(tmp_path / "b.tar")
+    for name in ("layout", "b.tar"):
+        link = tmp_path / f"link-{name}"
+        link.symlink_to(tmp_path / name)
+        assert _outcome(link) == "whole"
+        assert open_bundle(str(link)).manifest_digest == digest
+
+
 def test_a_fifo_does_not_block(tmp_path: Path) -> None:
     layout = sound_parts().write_layout(tmp_path / "layout")
     (layout / "index.json").unlink()
