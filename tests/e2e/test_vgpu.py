@@ -171,6 +171,27 @@ def test_a_wrong_configuration_is_no_device(programs: Programs, config: str, sai
     assert "gfx9" not in done.stdout
 
 
+SYSFS = """
+import os, stat
+card = "/sys/class/drm/card0"
+assert os.listdir("/sys/class/drm") == ["card0", "renderD128"]
+assert stat.S_ISLNK(os.lstat(card).st_mode) and stat.S_ISDIR(os.stat(card).st_mode)
+assert os.readlink(card).endswith("/0000:03:00.0/drm/card0"), os.readlink(card)
+assert stat.S_ISREG(os.stat(card + "/device/vendor").st_mode)
+assert open(card + "/device/vendor").read() == "0x1002\\n"
+assert stat.S_ISCHR(os.stat("/dev/kfd").st_mode) and os.stat("/dev/dri/renderD128").st_rdev == os.makedev(226, 128)
+for missing in ("/sys/class/drm/card1", card + "/device/gpu_busy_percent", "/dev/dri/renderD129"):
+    assert not os.path.exists(missing), missing
+assert os.stat("/dev/null").st_rdev == os.makedev(1, 3), "what is not the virtual GPU's is as it was"
+print("EXIT-SUCCESS")
+"""
+
+
+def test_files_of_the_device_have_a_status(programs: Programs) -> None:
+    """What management libraries (rocm_smi) go by: stat, lstat, readlink of the cards and of the device nodes."""
+    passed(programs.run("gfx942", "python3", "-c", SYSFS))
+
+
 def test_without_a_configuration_nothing_changes(programs: Programs) -> None:
     preload = {"LD_PRELOAD": str(programs.container.native_dir / "libkerncap-vgpu.so")}
     done = programs.container.run(["ls", "/dev"], env=preload)

@@ -41,6 +41,29 @@ TEST(Topology, TargetsDiffer) {
   EXPECT_THAT(navi, HasSubstr("\nwave_front_size 32\n"));
 }
 
+TEST(Topology, CardsSayWhereTheGpusAreOnThePciBus) {
+  const Config config = parse_config("gfx90a,gpus=2");
+  const std::string root = "/sys/class/drm";
+  EXPECT_TRUE(covers(root));
+  EXPECT_TRUE(covers(root + "/card0/device/vendor"));
+  EXPECT_FALSE(covers("/sys/class/drm_dp"));
+  EXPECT_THAT(*directory(config, root), ElementsAre("card0", "renderD128", "card1", "renderD129"));
+  EXPECT_EQ(file(config, root + "/card1/device/vendor"), "0x1002\n");
+  EXPECT_EQ(file(config, root + "/renderD129/dev"), "226:129\n");
+  EXPECT_THAT(*file(config, root + "/card1/device/uevent"), HasSubstr("\nPCI_SLOT_NAME=0000:04:00.0\n"));
+  EXPECT_THAT(read(config, "nodes/2/properties"), HasSubstr("\nlocation_id 1024\n"));
+  EXPECT_EQ(link(config, root + "/card0"), "../../devices/pci0000:00/0000:03:00.0/drm/card0");
+  EXPECT_EQ(link(config, root + "/renderD129/device"), "../../../0000:04:00.0");
+  EXPECT_EQ(link(config, root + "/card0/device/vendor"), std::nullopt);
+  EXPECT_EQ(link(config, root), std::nullopt);
+  for (const char* name : {"card2", "card", "card0x", "renderD127", "renderD130", "version/x"}) {
+    EXPECT_EQ(directory(config, root + "/" + name), std::nullopt) << name;
+    EXPECT_EQ(file(config, root + "/" + name + "/device/vendor"), std::nullopt) << name;
+    EXPECT_EQ(link(config, root + "/" + name), std::nullopt) << name;
+  }
+  EXPECT_EQ(file(config, root + "/card0/device/gpu_busy_percent"), std::nullopt) << "nothing is made up";
+}
+
 TEST(Topology, APrivateBarIsAPrivateHeapWithoutALinkFromTheCpu) {
   const Config closed = parse_config("gfx942"), open = parse_config("gfx942,bar=large");
   EXPECT_THAT(read(closed, "nodes/1/mem_banks/0/properties"), HasSubstr("heap_type 2\n"));

@@ -30,21 +30,6 @@ namespace {
 
 constexpr std::string_view kKfd = "/dev/kfd", kRender = "/dev/dri/renderD";
 
-// Cheap: every opened path passes here.
-bool may_be_ours(const char* path) {
-  return path != nullptr && (std::strncmp(path, "/dev/", 5) == 0 || std::strncmp(path, "/sys/", 5) == 0);
-}
-
-// 0 for /dev/kfd, the render minor for a render node of a virtual GPU; -1 otherwise.
-int device_node(std::string_view path) {
-  if (path == kKfd) return 0;
-  if (!path.starts_with(kRender)) return -1;
-  const Config* config = active_config();
-  const int minor = std::atoi(path.data() + kRender.size());
-  const int first = static_cast<int>(kFirstRenderMinor);
-  return config != nullptr && minor >= first && minor < first + static_cast<int>(config->gpus) ? minor : -1;
-}
-
 struct Answer {
   bool ours = false;
   int fd = -1;  // errno is set when it is negative
@@ -172,6 +157,19 @@ __attribute__((destructor)) void stop_at_exit() {
 }
 
 }  // namespace
+
+bool may_be_ours(const char* path) noexcept {
+  return path != nullptr && (std::strncmp(path, "/dev/", 5) == 0 || std::strncmp(path, "/sys/", 5) == 0);
+}
+
+int device_node(std::string_view path) noexcept {
+  if (path == kKfd) return 0;
+  if (!path.starts_with(kRender)) return -1;
+  const Config* config = active_config();
+  const int minor = std::atoi(path.data() + kRender.size());
+  const int first = static_cast<int>(kFirstRenderMinor);
+  return config != nullptr && minor >= first && minor < first + static_cast<int>(config->gpus) ? minor : -1;
+}
 
 int open_node(unsigned node) noexcept {
   const Config* config = active_config();

@@ -23,6 +23,9 @@ const Model& model_of(isa::Target target);
 inline constexpr std::uint32_t kFirstGpuId = 0x5a17;
 inline constexpr unsigned kFirstRenderMinor = 128;
 constexpr std::uint32_t gpu_id_of(unsigned gpu) { return kFirstGpuId + gpu; }
+constexpr std::uint64_t unique_id_of(unsigned gpu) { return 0x4b43000000000000u + gpu + 1; }
+// Bus in bits 15:8, device and function 0.
+constexpr std::uint32_t pci_location(unsigned gpu) { return 0x300u + 0x100u * gpu; }
 
 // Address space apertures. Source: amdgpu kfd_flat_memory.c (bits 63:48 select LDS and scratch on gfx9 and later).
 inline constexpr std::uint64_t kLdsBase = 0x1000000000000, kLdsLimit = 0x10000ffffffff;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "vgpu/kfd/cards.hpp"
 #include "vgpu/kfd/model.hpp"
 
 namespace kerncap::vgpu::topology {
@@ -40,16 +41,20 @@ std::optional<unsigned> number(std::string_view word) {
   return value;
 }
 
-// Path below the topology root, without slashes at either end; nullopt when the path is elsewhere.
+// Path below a root, without slashes at either end; nullopt when the path is elsewhere.
+std::optional<std::string_view> below(std::string_view root, std::string_view path) {
+  if (!path.starts_with(root)) return std::nullopt;
+  std::string_view rest = path.substr(root.size());
+  if (!rest.empty() && rest.front() != '/') return std::nullopt;
+  while (!rest.empty() && rest.front() == '/') rest.remove_prefix(1);
+  while (!rest.empty() && rest.back() == '/') rest.remove_suffix(1);
+  return rest;
+}
+
+// Path below the topology root.
 std::optional<std::string_view> below_root(std::string_view path) {
-  for (const std::string_view root : kRoots) {
-    if (!path.starts_with(root)) continue;
-    std::string_view rest = path.substr(root.size());
-    if (!rest.empty() && rest.front() != '/') continue;
-    while (!rest.empty() && rest.front() == '/') rest.remove_prefix(1);
-    while (!rest.empty() && rest.back() == '/') rest.remove_suffix(1);
-    return rest;
-  }
+  for (const std::string_view root : kRoots)
+    if (const auto rest = below(root, path)) return rest;
   return std::nullopt;
 }
 
@@ -88,12 +93,12 @@ std::string gpu_node(const Config& config, unsigned gpu) {
                {"array_count", m.arrays}, {"simd_arrays_per_engine", m.arrays_per_engine},
                {"cu_per_simd_array", m.cu_per_array}, {"simd_per_cu", m.simd_per_cu}, {"max_slots_scratch_cu", 32},
                {"gfx_target_version", m.gfx_target_version}, {"vendor_id", 0x1002}, {"device_id", m.device_id},
-               {"location_id", 0x300u + 0x100u * gpu}, {"domain", 0}, {"drm_render_minor", kFirstRenderMinor + gpu},
+               {"location_id", pci_location(gpu)}, {"domain", 0}, {"drm_render_minor", kFirstRenderMinor + gpu},
                {"hive_id", config.gpus > 1 ? 0x77u : 0u}, {"num_sdma_engines", m.sdma_engines},
                {"num_sdma_xgmi_engines", m.sdma_xgmi_engines}, {"num_sdma_queues_per_engine", 8},
                {"num_cp_queues", 24}, {"max_engine_clk_fcompute", 1700}, {"local_mem_size", 0},
                {"fw_version", m.firmware}, {"capability", capability}, {"debug_prop", 0},
-               {"sdma_fw_version", m.sdma_firmware}, {"unique_id", 0x4b43000000000000u + gpu + 1},
+               {"sdma_fw_version", m.sdma_firmware}, {"unique_id", unique_id_of(gpu)},
                {"num_xcc", m.xccs}, {"max_engine_clk_ccompute", 3000}});
 }
 
@@ -146,7 +151,9 @@ std::vector<std::string> numbers(unsigned count) {
 
 }  // namespace
 
-bool covers(std::string_view path) noexcept { return below_root(path) || path.starts_with(kModule); }
+bool covers(std::string_view path) noexcept {
+  return below_root(path) || path.starts_with(kModule) || below(cards::kRoot, path);
+}
 
 std::optional<std::string> file(const Config& config, std::string_view path) {
   if (path.starts_with(kModule)) {
@@ -155,6 +162,7 @@ std::optional<std::string> file(const Config& config, std::string_view path) {
     if (name == "version") return "6.10.5\n";
     return std::nullopt;
   }
+  if (const auto card = below(cards::kRoot, path)) return cards::file(config, *card);
   auto rest = below_root(path);
   if (!rest) return std::nullopt;
   if (*rest == "generation_id") return "2\n";
@@ -165,7 +173,13 @@ std::optional<std::string> file(const Config& config, std::string_view path) {
   return node_file(config, *node, *rest);
 }
 
+std::optional<std::string> link(const Config& config, std::string_view path) {
+  const auto card = below(cards::kRoot, path);
+  return card ? cards::link(config, *card) : std::nullopt;
+}
+
 std::optional<std::vector<std::string>> directory(const Config& config, std::string_view path) {
+  if (const auto card = below(cards::kRoot, path)) return cards::directory(config, *card);
   auto rest = below_root(path);
   if (!rest) return std::nullopt;
   if (rest->empty()) return std::vector<std::string>{"generation_id", "system_properties", "nodes"};

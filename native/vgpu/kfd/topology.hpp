@@ -17,5 +17,7 @@ bool covers(std::string_view path) noexcept;
 std::optional<std::string> file(const Config& config, std::string_view path);
 // The entries of a directory, or nullopt when there is no such directory.
 std::optional<std::vector<std::string>> directory(const Config& config, std::string_view path);
+// The target of a symbolic link, or nullopt when there is none of that name.
+std::optional<std::string> link(const Config& config, std::string_view path);
 
 }  // namespace kerncap::vgpu::topology

@@ -1,0 +1,49 @@
+"""rocPRIM's tests on the virtual GPU, with filters that reduce them; a program built from its headers for gfx942."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import HERE, Programs
+
+APP = "rocprim"
+TARGETS = ("gfx90a", "gfx1100")
+TESTS = "/usr/libexec/rocm/librocprim-tests"
+
+# Program, googletest filter, and how many tests that is: none may vanish.
+PROGRAMS = (
+    ("test_warp_reduce", "*Integral/0.*", 7),
+    ("test_warp_scan", "*Integral/0.*", 9),
+    ("test_warp_sort", "*Integral/0.*", 2),
+    ("test_block_reduce", "*Integral/0.*", 5),
+    ("test_block_scan", "*Integral/0.*", 12),
+    ("test_block_radix_sort", "*Integral/0.*", 2),
+    ("test_block_histogram", "*/0.*", 4),
+    ("test_block_discontinuity", "*/0.*", 9),
+    ("test_thread", "*", 36),
+    ("test_hip_api", "*", 1),
+    ("test_ordered_block_id", "*", 1),
+    ("test_zip_iterator", "*", 4),
+    ("test_device_reduce", "*/0.ReduceEmptyInput", 1),
+)
+
+
+@pytest.mark.parametrize(("name", "only", "count"), PROGRAMS, ids=[name for name, _, _ in PROGRAMS])
+@pytest.mark.parametrize("target", TARGETS)
+def test_own_tests(programs: Programs, target: str, name: str, only: str, count: int) -> None:
+    done = programs.run(target, [f"{TESTS}/{name}", f"--gtest_filter={only}"], timeout_s=600)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    assert "kerncap-vgpu:" not in done.stderr, done.stderr
+    assert re.findall(r"\[  PASSED  \] (\d+) tests?\.", done.stdout) == [str(count)], done.stdout[-4000:]
+
+
+def test_program_from_headers(programs: Programs) -> None:
+    out = programs.container.work / "rocprim_program"
+    argv = ["hipcc", "--offload-arch=gfx942", "-std=c++17", "-O2", "-w", HERE / "rocprim_program.hip", "-o", out]
+    programs.container.run(argv, timeout_s=900, check=True)
+    done = programs.run("gfx942", [out])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kerncap-vgpu:" not in done.stderr, done.stderr
+    expected = ["inclusive_scan equal", "reduce equal", "radix_sort_keys equal", "select equal", "EXIT-SUCCESS"]
+    assert done.stdout.splitlines() == expected
