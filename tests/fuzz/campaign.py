@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from generate import FIELDS, UNIFORM_FIELDS, Program, Statement, generate, inputs, render
+from generate import generate
+from program import NEAR_FIELDS, OUTPUTS, TURN_FIELDS, Program, Statement
+from render import inputs, render
 
 HERE = Path(__file__).resolve().parent
 TARGETS = ("gfx90a", "gfx942", "gfx1100")
@@ -80,7 +82,17 @@ class Bench:
     host_flags: tuple[str, ...] = ()
 
     def program(self, setting: Setting) -> Program:
-        return generate(setting.seed, gfx11=setting.target == "gfx1100", floats=setting.level != "fast")
+        # LLVM 17 crashes on a stack array whose size is not constant; LLVM 21 takes the stack pointer of gfx90a, which counts
+        # the bytes of a whole wave, for the array's address.
+        dynamic = self.version >= 19 and setting.target != "gfx90a"
+        # LLVM 17 keeps small arrays in registers and now and then writes both halves of a 64-bit element to the same one.
+        return generate(
+            setting.seed,
+            gfx11=setting.target == "gfx1100",
+            floats=setting.level != "fast",
+            dynamic=dynamic,
+            wide_arrays=self.version >= 19,
+        )
 
     def build(self, program: Program, setting: Setting, folder: Path, without_halves: bool = False) -> str:
         """Both sides into the folder; what the compiler said if it refused."""
@@ -106,12 +118,13 @@ class Bench:
         for command in ([*device, "-o", str(folder / "code.hsaco")], host):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
-                return f"crash: {done.stderr}" if "PLEASE submit a bug report" in done.stderr else done.stderr
+                own = "PLEASE submit a bug report" in done.stderr or "fatal error: error in backend" in done.stderr
+                return f"crash: {done.stderr}" if own else done.stderr
         return ""
 
     def run(self, program: Program, setting: Setting, folder: Path) -> str:
         """The runner's words on the code object."""
-        shape = [str(program.items), str(program.groups), str(len(FIELDS) + len(UNIFORM_FIELDS))]
+        shape = [str(n) for n in (program.items, program.groups, len(OUTPUTS), len(NEAR_FIELDS), len(TURN_FIELDS))]
         files = [str(folder / name) for name in ("input", "host.so", "code.hsaco")]
         try:
             done = subprocess.run(
@@ -162,29 +175,30 @@ def reduce(bench: Bench, program: Program, setting: Setting, verdict: str, budge
     )
     kept = list(program.functions)
     program.functions[:] = [
-        f for f in kept if (m := re.search(r"\b([fg]n\d\w*)\(", f)) and re.search(rf"\b{m[1]}\b", used)
+        f for f in kept if (m := re.search(r"\b([dfgs]n\d\w*)\(", f)) and re.search(rf"\b{m[1]}\b", used)
     ]
     if not fails():
         program.functions[:] = kept
 
 
-def attempt(bench: Bench, setting: Setting, reduction_s: float) -> str:
-    """Empty when all is well."""
+def attempt(bench: Bench, setting: Setting, reduction_s: float) -> tuple[str, bool]:
+    """What is wrong, empty when all is well, and whether the program ran: a compiler's crash is not ours."""
     program = bench.program(setting)
     verdict, said = bench.judge(program, setting)
-    if verdict in ("ok", "refused", "crashed"):  # a compiler's crash is not ours
-        return "" if verdict != "refused" else f"{setting.label}: refused by the compiler: {said[:2000]}"
+    if verdict == "refused":
+        return f"{setting.label}: refused by the compiler: {said[:2000]}", False
+    if verdict in ("ok", "crashed"):
+        return "", verdict == "ok"
     if reduction_s > 0:
         reduce(bench, program, setting, verdict, reduction_s)
         said = bench.judge(program, setting)[1]
     if setting.target == "gfx1100" and bench.version >= 19 and bench.judge(program, setting, True)[0] == "ok":
         said += "\n  (not so with -real-true16: perhaps the compiler's fault, see Bench.build)"
-    names = (*FIELDS, *UNIFORM_FIELDS)
-    said = re.sub(r"field (\d+)", lambda m: f"field {names[int(m[1])]}", said)
+    said = re.sub(r"field (\d+)", lambda m: f"field {OUTPUTS[int(m[1])]}", said)
     body = render(program)
     body = body[body.index("};\n") + 3 :]
     variation = " ".join(VARIATIONS[setting.seed % len(VARIATIONS)])
-    return f"{setting.label} ({bench.clang} {variation}): {said.strip()}\n--- reduced program\n{body}"
+    return f"{setting.label} ({bench.clang} {variation}): {said.strip()}\n--- reduced program\n{body}", True
 
 
 def find_clang() -> tuple[str, int]:
@@ -233,19 +247,20 @@ def main() -> int:
         print(render(bench.program(next(todo))))
         return 0
     end = time.monotonic() + args.time if args.time else float("inf")
-    failures = done = 0
+    failures = done = crashed = 0
     try:
         with ThreadPoolExecutor(args.jobs) as pool:
             while time.monotonic() < end and (batch := list(islice(todo, 12 * args.jobs))):
-                for said in pool.map(lambda setting: attempt(bench, setting, args.reduce), batch):
+                for said, ran in pool.map(lambda setting: attempt(bench, setting, args.reduce), batch):
                     done += 1
+                    crashed += not ran
                     if said:
                         failures += 1
                         print(said, flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"campaign: {done} programs run, {failures} failed ({clang})")
-    return 1 if failures or done == 0 else 0
+    print(f"campaign: {done} programs run, {failures} failed ({clang}; it crashed on {crashed})")
+    return 1 if failures or done == crashed else 0
 
 
 if __name__ == "__main__":

@@ -254,7 +254,26 @@ def returning_atomic(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return Crossing(device, group=group, guarded=True, after="__syncthreads();")
 
 
+def buffer(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+    """Stores and loads through a buffer resource, some of them out of range; loads also typed, as four bytes."""
+    d, a, i = field("u32"), field("u32"), field("u32")
+    words, plus = r.choice([16, 33, 64, 256]), r.choice([0, 1, 4])
+    resource = f"resource(mem, held * 4, {0x31004000 if gfx11 else 0x00027000}u)"
+    load = r.choice(["buffer_load", f"buffer_load_bytes<{46 if gfx11 else 74}>"])
+    held = f"const u32 held = n < {words}u ? n : {words}u;"
+    device = (
+        f"{{ {held} const i4 res = {resource}; buffer_store(st.{a}, res, (i32)(t * 4), 0, 0); __syncthreads();"
+        f" st.{d} = {load}(res, (i32)(st.{i} % 300u * 4 + {plus * 4}u), 0, 0); __syncthreads(); }}"
+    )
+    group = (
+        f"{held} u32 r[256]; for (u32 t = 0; t < n; ++t) {{ const u32 k = all[t].{i} % 300u + {plus}u;"
+        f" r[t] = k < held ? all[k].{a} : 0; }} for (u32 t = 0; t < n; ++t) all[t].{d} = r[t];"
+    )
+    return Crossing(device, group=group)
+
+
 CROSSINGS: tuple[Callable[[random.Random, Field, bool], Crossing], ...] = (
     bpermute, permute, swizzle, dpp, dpp, dpp, dpp8, permlane, first_lane, any_lane, ballot, count_below, waterfall,
     lds_exchange, lds_exchange, atomic, atomic, atomic, returning_atomic, returning_atomic,
+    buffer, buffer,
 )  # fmt: skip

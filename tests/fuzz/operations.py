@@ -14,6 +14,9 @@ PACKED_INTEGERS = ("s2", "w2")
 VECTORS = ("h2", *PACKED_INTEGERS, "f2", "u4", "c4", "d2")
 TYPES = SCALARS + VECTORS
 ELEMENT = {"h2": "f16", "s2": "i16", "w2": "u16", "f2": "f32", "u4": "u32", "c4": "u8", "d2": "f64"}
+# Functions of an f32 whose result hardware bounds: in units in the last place, or absolutely. In prelude.hpp.
+NEAR = ("exp2_", "log2_", "exp_", "log_", "log10_", "rcp_", "rsq_", "root_")
+ABSOLUTE = ("sin_turns", "cos_turns", "sin_", "cos_")
 WIDTH = {"h2": 2, "s2": 2, "w2": 2, "f2": 2, "u4": 4, "c4": 4, "d2": 2}
 
 

@@ -21,6 +21,7 @@ typedef i16 s2 __attribute__((ext_vector_type(2)));
 typedef u16 w2 __attribute__((ext_vector_type(2)));
 typedef f32 f2 __attribute__((ext_vector_type(2)));
 typedef u32 u4 __attribute__((ext_vector_type(4)));
+typedef i32 i4 __attribute__((ext_vector_type(4)));
 typedef u8 c4 __attribute__((ext_vector_type(4)));
 typedef f64 d2 __attribute__((ext_vector_type(2)));
 
@@ -420,8 +421,61 @@ FN u16 norm16(f32 a) { return (u16)(i16)__builtin_rintf((a != a ? 0.0f : a > 1 ?
 FN u32 pkn16(f32 a, f32 b) { return (u32)norm16(a) | (u32)norm16(b) << 16; }
 #endif
 
+// --- functions that hardware bounds: fields that take them are compared within that bound. tame() keeps away from results
+// that are denormal, whose flushing is no matter here.
+FN f32 tame(f32 a) { return __builtin_fabsf(a) > 0x1p-100f && __builtin_fabsf(a) < 0x1p100f ? a : 1.0f; }
+FN f32 angle(f32 a) { a = tame(a); return __builtin_fabsf(a) < 3.0f ? a : 0.5f; }
+#if DEVICE
+FN f32 exp2_(f32 a) { return __builtin_elementwise_exp2(a); }
+FN f32 log2_(f32 a) { return __builtin_elementwise_log2(a); }
+FN f32 exp_(f32 a) { return __builtin_elementwise_exp(a); }
+FN f32 log_(f32 a) { return __builtin_elementwise_log(a); }
+FN f32 log10_(f32 a) { return __builtin_elementwise_log10(a); }
+FN f32 rcp_(f32 a) { return __builtin_amdgcn_rcpf(tame(a)); }
+FN f32 rsq_(f32 a) { return __builtin_amdgcn_rsqf(__builtin_fabsf(tame(a))); }
+FN f32 root_(f32 a) { return __builtin_amdgcn_sqrtf(__builtin_fabsf(tame(a))); }
+FN f32 sin_turns(f32 a) { return __builtin_amdgcn_sinf(angle(a)); }
+FN f32 cos_turns(f32 a) { return __builtin_amdgcn_cosf(angle(a)); }
+FN f32 sin_(f32 a) { return __builtin_elementwise_sin(angle(a)); }
+FN f32 cos_(f32 a) { return __builtin_elementwise_cos(angle(a)); }
+#else
+extern "C" double exp2(double), log2(double), exp(double), log(double), log10(double), sin(double), cos(double);
+FN f32 exp2_(f32 a) { return (f32)exp2((f64)a); }
+FN f32 log2_(f32 a) { return (f32)log2((f64)a); }
+FN f32 exp_(f32 a) { return (f32)exp((f64)a); }
+FN f32 log_(f32 a) { return (f32)log((f64)a); }
+FN f32 log10_(f32 a) { return (f32)log10((f64)a); }
+FN f32 rcp_(f32 a) { return 1.0f / tame(a); }
+FN f32 rsq_(f32 a) { return (f32)(1.0 / __builtin_sqrt((f64)__builtin_fabsf(tame(a)))); }
+FN f32 root_(f32 a) { return __builtin_sqrtf(__builtin_fabsf(tame(a))); }
+FN f32 sin_turns(f32 a) { return (f32)sin((f64)angle(a) * 6.283185307179586); }
+FN f32 cos_turns(f32 a) { return (f32)cos((f64)angle(a) * 6.283185307179586); }
+FN f32 sin_(f32 a) { return (f32)sin((f64)angle(a)); }
+FN f32 cos_(f32 a) { return (f32)cos((f64)angle(a)); }
+#endif
+
+// A number that the compiler does not know, the same in all lanes.
+FN u32 opaque(u32 v) {
+  u32 zero;
+#if DEVICE
+  asm volatile("s_mov_b32 %0, 0" : "=s"(zero));
+#else
+  asm volatile("xorl %0, %0" : "=r"(zero));
+#endif
+  return v + zero;
+}
+
 // --- across lanes
 #if DEVICE
+// Raw buffers, and elements of four bytes as four integers.
+__device__ u32 buffer_load(i4 resource, i32 offset, i32 soffset, i32 aux) __asm("llvm.amdgcn.raw.buffer.load.i32");
+__device__ void buffer_store(u32 value, i4 resource, i32 offset, i32 soffset, i32 aux) __asm("llvm.amdgcn.raw.buffer.store.i32");
+__device__ i4 typed_load(i4 resource, i32 offset, i32 soffset, i32 format, i32 aux) __asm("llvm.amdgcn.raw.tbuffer.load.v4i32");
+FN i4 resource(const void* p, u32 bytes, u32 word3) { return i4{(i32)(u64)p, (i32)((u64)p >> 32), (i32)bytes, (i32)word3}; }
+template <i32 kFormat> FN u32 buffer_load_bytes(i4 r, i32 offset, i32, i32) {
+  const i4 v = typed_load(r, offset, 0, kFormat, 0);
+  return (u32)v.x | (u32)v.y << 8 | (u32)v.z << 16 | (u32)v.w << 24;
+}
 #define __syncthreads() (__builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"), __builtin_amdgcn_s_barrier(), __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"))
 // The compiler no longer knows which address space it is: flat instructions.
 template <class T> FN T* hide(T* p) {

@@ -1,8 +1,11 @@
-// vgpu-fuzz-runner TARGET ITEMS GROUPS OUTPUTS INPUT HOST.so CODE.hsaco...: runs a generated program on the interpreter and on
-// the host and compares what they leave. Prints one line a code object: "CODE ok INSTRUCTIONS", "CODE differs COUNT" with the
+// vgpu-fuzz-runner TARGET ITEMS GROUPS OUTPUTS NEAR ABSOLUTE INPUT HOST.so CODE.hsaco...: runs a generated program on the interpreter and on
+// the host and compares what they leave, to the bit but for the last NEAR + ABSOLUTE outputs of a workitem: floats within units in
+// the last place, and within an absolute error. Prints one line a code object: "CODE ok INSTRUCTIONS", "CODE differs COUNT" with the
 // first differences, or "CODE stopped TEXT". Exit status 0: all ok, 1: not. Called by campaign.py.
 #include <dlfcn.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -17,7 +20,7 @@ using namespace kerncap::vgpu::isa;
 struct Program {
   Target target;
   std::uint32_t items, groups;
-  std::size_t outputs;
+  std::size_t outputs, near, absolute;
   std::vector<std::uint64_t> input, uniform, expected;
 };
 
@@ -51,13 +54,25 @@ Case execute_code(const Program& program, const char* path) {
   return result;
 }
 
+// Bounds of the functions and of the compilers' expansions of them, on either side.
+bool close(const Program& program, std::size_t at, std::uint64_t expected, std::uint64_t actual) {
+  if (expected == actual) return true;
+  const std::size_t field = at % program.outputs, exact = program.outputs - program.near - program.absolute;
+  if (field < exact) return false;
+  const auto a = std::bit_cast<float>(static_cast<std::uint32_t>(expected)), b = std::bit_cast<float>(static_cast<std::uint32_t>(actual));
+  if (field >= exact + program.near) return std::abs(a - b) <= 1e-5f;
+  if (std::abs(a) < 0x1p-126f && std::abs(b) < 0x1p-126f) return true;
+  const auto distance = static_cast<std::int64_t>(expected & 0x7fffffff) - static_cast<std::int64_t>(actual & 0x7fffffff);
+  return std::signbit(a) == std::signbit(b) && std::isfinite(a) && std::isfinite(b) && std::abs(distance) <= 4;
+}
+
 bool report(const Program& program, const char* path, const Case& c) {
   if (c.outcome.kind != Outcome::Kind::completed) {
     std::printf("%s stopped %s\n", path, c.outcome.text.c_str());
     return false;
   }
   std::size_t count = 0;
-  for (std::size_t i = 0; i < c.out.size(); ++i) count += c.out[i] != program.expected[i];
+  for (std::size_t i = 0; i < c.out.size(); ++i) count += !close(program, i, program.expected[i], c.out[i]);
   if (count == 0) {
     std::printf("%s ok %llu\n", path, static_cast<unsigned long long>(c.outcome.instructions));
     return true;
@@ -65,7 +80,7 @@ bool report(const Program& program, const char* path, const Case& c) {
   std::printf("%s differs %zu\n", path, count);
   std::size_t shown = 0;
   for (std::size_t i = 0; i < c.out.size() && shown < 8; ++i) {
-    if (c.out[i] == program.expected[i]) continue;
+    if (close(program, i, program.expected[i], c.out[i])) continue;
     std::printf("  item %zu field %zu expected %016llx got %016llx\n", i / program.outputs, i % program.outputs,
                 static_cast<unsigned long long>(program.expected[i]), static_cast<unsigned long long>(c.out[i]));
     ++shown;
@@ -74,8 +89,8 @@ bool report(const Program& program, const char* path, const Case& c) {
 }
 
 int run(int argc, char** argv) {
-  if (argc < 8) {
-    std::fprintf(stderr, "usage: vgpu-fuzz-runner TARGET ITEMS GROUPS OUTPUTS INPUT HOST.so CODE.hsaco...\n");
+  if (argc < 10) {
+    std::fprintf(stderr, "usage: vgpu-fuzz-runner TARGET ITEMS GROUPS OUTPUTS NEAR ABSOLUTE INPUT HOST.so CODE.hsaco...\n");
     return 2;
   }
   Program program{};
@@ -83,7 +98,9 @@ int run(int argc, char** argv) {
   program.items = static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 0));
   program.groups = static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 0));
   program.outputs = std::strtoul(argv[4], nullptr, 0);
-  std::ifstream file(argv[5], std::ios::binary);
+  program.near = std::strtoul(argv[5], nullptr, 0);
+  program.absolute = std::strtoul(argv[6], nullptr, 0);
+  std::ifstream file(argv[7], std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::uint64_t> words(bytes.size() / 8);
   std::memcpy(words.data(), bytes.data(), words.size() * 8);
@@ -93,7 +110,7 @@ int run(int argc, char** argv) {
   program.input.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(own));
   program.uniform.assign(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
   program.expected.resize(count * program.outputs);
-  void* host = dlopen(argv[6], RTLD_NOW);
+  void* host = dlopen(argv[8], RTLD_NOW);
   if (!host) {
     std::fprintf(stderr, "vgpu-fuzz-runner: %s\n", dlerror());
     return 2;
@@ -101,7 +118,7 @@ int run(int argc, char** argv) {
   using Function = void (*)(const std::uint64_t*, const std::uint64_t*, std::uint64_t*);
   reinterpret_cast<Function>(dlsym(host, "fuzz"))(program.input.data(), program.uniform.data(), program.expected.data());
   bool ok = true;
-  for (int i = 7; i < argc; ++i) ok &= report(program, argv[i], execute_code(program, argv[i]));
+  for (int i = 9; i < argc; ++i) ok &= report(program, argv[i], execute_code(program, argv[i]));
   return ok ? 0 : 1;
 }
 
