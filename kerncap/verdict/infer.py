@@ -1,7 +1,7 @@
 """What inputs of unknown type may be, judged by their bytes: which of them can be perturbed, and how.
 
 In: the bytes that a dispatch reads before it stores them, the captured memory. Out: typed ranges for a perturbed run.
-Called by the plan when no argument is known to point to float data (integers, `extern "C"` names, pointers in memory).
+Called by the plan for all but known float data (integers, `extern "C"` names, pointers in memory).
 
 A wrong guess must not make a right variant differ for a bad reason: data that hold an address are left alone,
 and so are sorted integers (row offsets). The captured code object runs from the same state first, and a guess that
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
-from kerncap.verdict.ranges import Ranges, normalise
+from kerncap.verdict.ranges import Ranges, normalise, subtract
 from kerncap.verdict.types import ELEMENT_BYTES, TypedRange
 
 ReadBefore = Callable[[int, int, int], bytes]
@@ -36,13 +36,16 @@ _F32_EXPONENTS = (127 - 60, 127 + 60)
 _F64_EXPONENTS = (1023 - 200, 1023 + 200)
 
 
-def inferred_ranges(capture: Capture, index: Index, read_before: ReadBefore) -> tuple[TypedRange, ...]:
-    """Ranges of the read set, by what they hold; at most 4 MiB of each buffer and 64 MiB in all."""
+def inferred_ranges(
+    capture: Capture, index: Index, read_before: ReadBefore, known: tuple[TypedRange, ...] = ()
+) -> tuple[TypedRange, ...]:
+    """Ranges of the read set outside of `known`, by what they hold; at most 4 MiB of each buffer and 64 MiB in all."""
     if capture.write_set is None:
         return ()
     out: list[TypedRange] = []
     left = _ALL_BYTES
-    for group in _groups(capture, index, normalise(capture.write_set.read_first)):
+    read = subtract(normalise(capture.write_set.read_first), normalise(one[:3] for one in known))
+    for group in _groups(capture, index, read):
         pieces, left = _limited(group, left)
         if not pieces:
             continue

@@ -51,7 +51,9 @@ class Plan:
     tolerance: Tolerance
     hsaco: Path | None
     guessed: tuple[TypedRange, ...] = ()
-    """Inputs of unknown type that may be perturbed, in a replay of their own: `with_guess`."""
+    """Inputs of unknown type, with the float data, that may be perturbed in a replay of their own: `with_guess`."""
+    known: tuple[TypedRange, ...] = ()
+    """Of those the float data: what is left to perturb when the guess comes to nothing."""
     shown: tuple[TypedRange, ...] = ()
     """Float and integer data: mismatches in it are shown as numbers."""
 
@@ -73,7 +75,7 @@ def make_plan(
 ) -> Plan:
     """`scratch` is an existing directory for what the runs leave behind (changed and mismatched bytes).
 
-    With `read_before` inputs are looked at when no argument is known to lead to float data.
+    With `read_before` inputs that no argument is known to lead to as float data are looked at, too.
     """
     shown = typed_ranges(capture, [region.size for region in index.regions])
     typed = float_ranges(shown)
@@ -82,6 +84,7 @@ def make_plan(
         run = ReplayRun(hsaco=hsaco, expect_post=False)
         return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco, shown=shown)
     guessed: tuple[TypedRange, ...] = ()
+    known: tuple[TypedRange, ...] = ()
 
     def mismatch_dir(name: str) -> Path | None:
         return _mismatch_dir(capture, scratch, tolerance, name)
@@ -96,10 +99,11 @@ def make_plan(
         steps.append((POISONED, run))
     if hsaco is not None:
         ranges = _perturb(capture, typed, missing)
-        if ranges:
+        others = () if read_before is None else inferred_ranges(capture, index, read_before, typed)
+        if others:
+            guessed, known = tuple(sorted((*ranges, *others))), ranges
+        elif ranges:
             steps += _perturbed_steps(hsaco, ranges, scratch, seed, mismatch_dir(PERTURBED))
-        elif read_before is not None:
-            guessed = inferred_ranges(capture, index, read_before)
     return Plan(
         names=tuple(name for name, _ in steps),
         runs=tuple(run for _, run in steps),
@@ -108,6 +112,7 @@ def make_plan(
         tolerance=tolerance,
         hsaco=hsaco,
         guessed=guessed,
+        known=known,
         shown=shown,
     )
 
@@ -127,8 +132,8 @@ def with_guess(plan: Plan, runs: tuple[ReplayRun, ReplayRun]) -> Plan:
 
 
 def without_guess(plan: Plan, why: str) -> Plan:
-    """The plan as it is when the guess came to nothing."""
-    return replace(plan, guessed=(), not_judged={**plan.not_judged, PERTURBED: why})
+    """The plan as it is when the guess came to nothing: what is known to be float data is still to be tried."""
+    return replace(plan, guessed=plan.known, known=(), not_judged={**plan.not_judged, PERTURBED: why})
 
 
 def _mismatch_dir(capture: Capture, scratch: Path, tolerance: Tolerance, name: str) -> Path | None:

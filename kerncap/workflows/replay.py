@@ -24,7 +24,7 @@ from kerncap.bundle.content import read_before, write_code_object
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.plan import EXACT, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
+from kerncap.verdict.plan import EXACT, PERTURBED, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
 from kerncap.workflows.check import (
     CHECKED_SLOWDOWN,
     read_check_report,
@@ -86,7 +86,7 @@ def judge(path: str, options: Options) -> Verdict:
             path=path,
         )
         result = run(plan.runs)
-        if plan.guessed and result.error is None:
+        while plan.guessed and PERTURBED not in plan.names and result.error is None:
             plan, result = _try_guess(plan, result, bundle, Path(scratch), run)
         subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
         try:
@@ -123,11 +123,11 @@ def _checked(
 def _try_guess(
     plan: Plan, result: ReplayResult, bundle: Bundle, scratch: Path, run: Callable[..., ReplayResult]
 ) -> tuple[Plan, ReplayResult]:
-    """Perturb inputs of unknown type, in a process of its own: the captured code object itself may not bear it."""
+    """Perturb what may be perturbed, in a process of its own: the captured code object itself may not bear it."""
     runs = guess_runs(plan, bundle.capture, scratch)
     more = run(runs)
     if more.error is not None and len(more.runs) < len(runs):
-        return without_guess(plan, f"inputs of unknown type: {more.error.message}"), result
+        return without_guess(plan, f"perturbed inputs: {more.error.message}"), result
     merged = replace(
         result,
         status=more.status,

@@ -37,6 +37,16 @@ def test_inputs_of_every_type_are_perturbed(workbench: Workbench, kernel: str) -
         assert document["reasons"][0].startswith("perturbed: ")
 
 
+def test_indices_beside_floats_are_perturbed(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("cheats", "gather"), TARGET)
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 0))
+    assert document["verdict"] == "equivalent", document
+    assert document["judged"] == ["captured", "poisoned", "perturbed"]
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 9))
+    assert document["verdict"] == "differs", document
+    assert document["reasons"] == [f"perturbed: {document['mismatch_bytes']} bytes differ"]
+
+
 @pytest.mark.parametrize("cheat", ["all-but-last", "beyond-the-end", "into-the-input"])
 def test_a_byte_too_few_or_too_many_is_noticed(workbench: Workbench, cheat: str) -> None:
     capture = workbench.capture(Case("cheats", "c_int"), TARGET)

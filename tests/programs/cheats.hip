@@ -6,7 +6,8 @@
 
 #include <vector>
 
-constexpr int hard_coded = 3, all_but_last = 4, beyond_the_end = 5, into_the_input = 6, own_output = 7, captured_input_only = 8;
+constexpr int hard_coded = 3, all_but_last = 4, beyond_the_end = 5, into_the_input = 6, own_output = 7, captured_input_only = 8,
+              hard_coded_indices = 9;
 
 template <class T>
 __host__ __device__ T input(int i) {
@@ -49,6 +50,14 @@ extern "C" __global__ void c_byte(unsigned char* y, const unsigned char* x, int 
 // The data is behind pointers in device memory.
 __global__ void through_pointers(float** buffers, int n) { body(buffers[0], buffers[1], n); }
 
+// Floats whose type is known, and indices beside them.
+constexpr int table_size = 256;
+__host__ __device__ inline int index_of(int i) { return (i * 31) % table_size; }
+__global__ void gather(float* y, const float* table, const int* indices, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (!does_nothing && i < n) y[i] = constant(1.0f, 2.0f) * table[VARIANT == hard_coded_indices ? index_of(i) : indices[i]];
+}
+
 template <class T, class Launch>
 bool twice(Launch launch) {
   const int n = 1000, room = 1008;
@@ -84,5 +93,10 @@ int main() {
     HIP_CHECK(hipMemcpy(buffers, host, sizeof host, hipMemcpyHostToDevice));
     through_pointers<<<grid, block>>>(buffers, n);
   });
+  int host_indices[1008], *indices;
+  for (int i = 0; i < 1008; ++i) host_indices[i] = index_of(i);
+  HIP_CHECK(hipMalloc(&indices, sizeof host_indices));
+  HIP_CHECK(hipMemcpy(indices, host_indices, sizeof host_indices, hipMemcpyHostToDevice));
+  twice<float>([&](float* y, float* x, int n) { gather<<<grid, block>>>(y, x, indices, n); });
   return finish(right);
 }

@@ -81,9 +81,7 @@ def test_no_match_lists_near_names(tmp_path: Path, files: NativeFiles) -> None:
         ("ns::vector_add(float*)", "vector_ad"),
     ],
 )
-def test_the_hint_names_a_kernel_by_what_matches_it(
-    tmp_path: Path, files: NativeFiles, name: str, typed: str
-) -> None:
+def test_the_hint_names_a_kernel_by_what_matches_it(tmp_path: Path, files: NativeFiles, name: str, typed: str) -> None:
     seen = json.loads(json.dumps(SEEN))
     seen["kernels"] = [{"name": "_Z1x", "demangled": name, "dispatches": 1, "matched": False}]
     error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", kernel=typed)

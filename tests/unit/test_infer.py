@@ -106,3 +106,27 @@ def test_a_guess_is_replayed_apart_and_can_be_given_up(bundle: Bundle, tmp_path:
     assert PERTURBED not in with_guess(plan, (reference, variant)).not_judged
     given_up = without_guess(plan, "it faults")
     assert given_up.not_judged[PERTURBED] == "it faults"
+
+
+def test_integers_beside_floats_are_guessed_with_them(bundle: Bundle, tmp_path: Path) -> None:
+    floats = replace(bundle.capture.kernarg.args[0], type="float*", region=0, region_offset=0)
+    integer = replace(floats, offset=8, type="int*", region_offset=400)
+    capture = replace(
+        bundle.capture,
+        kernarg=replace(bundle.capture.kernarg, args=(floats, integer)),
+        write_set=WriteSet("vgpu-trace", ((0, 900, 8),), ((0, 0, 800),)),
+    )
+    hsaco = tmp_path / "v.hsaco"
+
+    def read(region: int, offset: int, length: int) -> bytes:
+        assert offset >= 400, "what is known is not looked at"
+        return integers([9, 1, 4, 2] * 25)
+
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=hsaco, read_before=read)
+    assert plan.guessed == ((0, 0, 400, "f32"), (0, 400, 400, "pair32"))
+    assert PERTURBED not in plan.names
+    given_up = without_guess(plan, "it faults")
+    assert given_up.guessed == ((0, 0, 400, "f32"),)
+    assert not without_guess(given_up, "it faults").guessed
+    alone = make_plan(capture, bundle.index, tmp_path, hsaco=hsaco)
+    assert PERTURBED in alone.names
