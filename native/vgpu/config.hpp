@@ -19,6 +19,7 @@ struct Config {
   std::string check_report, check_regions;
   std::string stops_file;
   int log_level = 0;
+  bool wall_time = false;  // timestamps: not by the cost model
   unsigned threads = 1;  // host threads that one dispatch may use
 };
 

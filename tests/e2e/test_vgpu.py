@@ -89,6 +89,18 @@ def test_hsa_programs(programs: Programs, target: str) -> None:
     passed(programs.run_hsa(target, "dispatch", "profiling", "interrupts", "virtual_memory", "scratch"))
 
 
+def test_timestamps_are_the_same_from_run_to_run(programs: Programs) -> None:
+    said = []
+    for threads in (1, 2):
+        done = programs.run_hip(f"gfx942,threads={threads}", "timestamps")
+        passed(done)
+        line = next(line for line in done.stdout.splitlines() if "events:" in line)
+        said.append([float(word) for word in line.split()[1:4]])
+    # Of 10 ns ticks through the runtime's fit of the clocks.
+    assert said[0] == pytest.approx(said[1], abs=1e-4)
+    passed(programs.run_hip("gfx942,time=wall", "wall_timestamps"))
+
+
 def test_two_gpus(programs: Programs) -> None:
     passed(programs.run_hip("gfx942,gpus=2", "peers"))
 

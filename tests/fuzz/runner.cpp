@@ -74,7 +74,7 @@ bool report(const Program& program, const char* path, const Case& c) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < c.out.size(); ++i) count += !close(program, i, program.expected[i], c.out[i]);
   if (count == 0) {
-    std::printf("%s ok %llu\n", path, static_cast<unsigned long long>(c.outcome.instructions));
+    std::printf("%s ok %llu\n", path, static_cast<unsigned long long>(c.outcome.work.instructions));
     return true;
   }
   std::printf("%s differs %zu\n", path, count);

@@ -37,7 +37,7 @@ class Kernels : public ::testing::TestWithParam<std::tuple<std::string, std::str
     const Outcome outcome = launch(kernel, arguments, std::move(grid), std::move(workgroup));
     ASSERT_EQ(outcome.kind, Outcome::Kind::completed)
         << outcome.text << "; text section at " << std::hex << code_.text_va() << ", section address " << code_.text_offset();
-    EXPECT_GT(outcome.instructions, 0u);
+    EXPECT_GT(outcome.work.instructions, 0u);
   }
   template <class T>
   std::vector<T> random(std::size_t n, int low, int high) {

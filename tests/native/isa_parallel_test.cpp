@@ -71,7 +71,13 @@ TEST_P(Parallel, EveryWorkgroupRunsOnceAndAllAreCounted) {
   ASSERT_EQ(many.kind, Outcome::Kind::completed) << many.text;
   for (uint32_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], churn(i, 50)) << i;
   launch_.threads = 1;
-  EXPECT_EQ(start("churned", arguments, 1000).instructions, many.instructions);
+  const Outcome one = start("churned", arguments, 1000);
+  EXPECT_EQ(one.work.instructions, many.work.instructions);
+  EXPECT_EQ(one.work.cycles, many.work.cycles);
+  EXPECT_EQ(one.work.bytes, many.work.bytes);
+  // Every instruction takes a cycle at least; every workgroup stores 64 dwords.
+  EXPECT_GE(one.work.cycles, one.work.instructions);
+  EXPECT_GE(one.work.bytes, out.size() * 4);
 }
 
 TEST_P(Parallel, FewerWorkgroupsThanThreads) {
@@ -158,7 +164,7 @@ TEST_P(Parallel, AFaultOfOneGroupEndsAllOthers) {
     EXPECT_EQ(outcome.fault_va, 0x123450000u);
     EXPECT_TRUE(outcome.fault_write);
     EXPECT_NE(outcome.text.find("store"), std::string::npos) << outcome.text;
-    EXPECT_GT(outcome.instructions, 0u);
+    EXPECT_GT(outcome.work.instructions, 0u);
   }
 }
 

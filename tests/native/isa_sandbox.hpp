@@ -108,7 +108,7 @@ class Sandbox {
     w.pc = reinterpret_cast<std::uintptr_t>(page_->words.data() + at);
     w.state = Wave::State::running;
     ++tried;
-    const std::uint64_t issued = run_wave(w, code_, 1);
+    const std::uint64_t issued = run_wave(w, code_, 1).instructions;
     executed += issued && w.state != Wave::State::stopped;
     const bool intact = w.v == v_.get() && w.a == (agprs_ ? a_.get() : nullptr) && w.vgprs == kVgprs && w.agprs == agprs_ &&
                         w.target == target_ && w.group == &group_ && w.dispatch == &dispatch_ && w.memory == &cache_ &&

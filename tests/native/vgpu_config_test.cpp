@@ -33,6 +33,13 @@ TEST(Config, DefaultsArePrivateBarOneGpuQuiet) {
   EXPECT_EQ(config.threads, std::min(usable_cores(), kMaxThreads));
 }
 
+TEST(Config, TimestampsByTheModelOrTheWallClock) {
+  EXPECT_FALSE(parse_config("gfx942").wall_time);
+  EXPECT_FALSE(parse_config("gfx942,time=model").wall_time);
+  EXPECT_TRUE(parse_config("gfx942,time=wall").wall_time);
+  EXPECT_THAT(refused("gfx942,time=fast"), HasSubstr("time=fast"));
+}
+
 TEST(Config, CoresOfAnAffinityMask) {
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);

@@ -144,6 +144,29 @@ TEST_F(QueueTest, BarrierWaitsForAllItsSignals) {
   EXPECT_NE(shared_->signals[0].end_ts, 0u);
 }
 
+// The cost model: a tick each, one after the other, and not before what they depend on has ended.
+TEST_F(QueueTest, BarriersQueuedTogetherFollowEachOther) {
+  start_aql();
+  set(0, 1), set(1, 1), set(2, 1);
+  hsa_barrier_and_packet_t gate = {}, first = {}, second = {};
+  gate.dep_signal[0] = handle(2);
+  first.completion_signal = handle(0);
+  second.completion_signal = handle(1);
+  submit(gate, HSA_PACKET_TYPE_BARRIER_AND);
+  submit(first, HSA_PACKET_TYPE_BARRIER_AND);
+  submit(second, HSA_PACKET_TYPE_BARRIER_AND);
+  std::this_thread::sleep_for(5ms);
+  const std::uint64_t opened = gpu_ticks();
+  set(2, 0);
+  ASSERT_TRUE(eventually([&] { return value(1) == 0; }));
+  const amd_signal_t &a = shared_->signals[0], &b = shared_->signals[1];
+  EXPECT_GE(a.start_ts, opened);
+  EXPECT_EQ(a.end_ts, a.start_ts + kBarrierTicks);
+  EXPECT_EQ(b.start_ts, a.end_ts);
+  EXPECT_EQ(b.end_ts, b.start_ts + kBarrierTicks);
+  EXPECT_LE(b.end_ts, gpu_ticks());
+}
+
 TEST_F(QueueTest, BarrierOrNeedsOne) {
   start_aql();
   set(0, 1), set(1, 1), set(2, 0);

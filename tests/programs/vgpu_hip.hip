@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <functional>
@@ -143,6 +144,34 @@ bool streams() {
   }
   return right;
 }
+
+// Milliseconds between two events around kernels that are all in the queue before the first of them starts.
+float between_events(int kernels) {
+  int *flag = nullptr, *a = upload(counted(1));
+  HIP_CHECK(hipHostMalloc(&flag, 2 * sizeof(int)));
+  flag[0] = flag[1] = 0;
+  hipStream_t stream;
+  hipEvent_t begin, end;
+  HIP_CHECK(hipStreamCreate(&stream));
+  HIP_CHECK(hipEventCreate(&begin));
+  HIP_CHECK(hipEventCreate(&end));
+  wait_for<<<1, 1, 0, stream>>>(flag, flag + 1);
+  HIP_CHECK(hipEventRecord(begin, stream));
+  for (int k = 0; k < kernels; ++k) scale<<<kBlocks, 64, 0, stream>>>(a, 3, kCount);
+  HIP_CHECK(hipEventRecord(end, stream));
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  HIP_CHECK(hipStreamSynchronize(stream));
+  float ms = -1;
+  HIP_CHECK(hipEventElapsedTime(&ms, begin, end));
+  return ms;
+}
+// What the cost model makes of them: the same each time, and more for more kernels.
+bool timestamps() {
+  const float four = between_events(4), again = between_events(4), eight = between_events(8);
+  std::printf("  events: %.5f %.5f %.5f ms\n", four, again, eight);
+  return four > 0.004f && four < 0.1f && std::abs(four - again) < 1e-4f && std::abs(eight - 2 * four) < 1e-3f;
+}
+bool wall_timestamps() { return between_events(4) > 0; }
 
 bool graphs() {
   hipStream_t stream;
@@ -293,7 +322,8 @@ bool leave_running() {  // the process ends while a kernel still runs
 }
 
 const std::map<std::string, bool (*)()> kSections = {
-    {"copies", copies}, {"big", big}, {"kernels", kernels}, {"streams", streams}, {"graphs", graphs},
+    {"copies", copies}, {"big", big}, {"kernels", kernels}, {"streams", streams}, {"timestamps", timestamps},
+    {"wall_timestamps", wall_timestamps}, {"graphs", graphs},
     {"host_memory", host_memory}, {"spin", spin}, {"peers", peers}, {"out_of_memory", out_of_memory},
     {"forked", forked}, {"idle", idle}, {"page_fault", page_fault}, {"host_reads_device", host_reads_device},
     {"leave_running", leave_running}};

@@ -62,6 +62,19 @@ struct Dispatch {
   Interrupt* interrupt = nullptr;
 };
 
+// What a dispatch did, for the cost model of device timestamps (docs/virtual-gpu.md). Sums over all waves: the same
+// whatever thread ran which workgroup.
+struct Work {
+  std::uint64_t instructions = 0;  // wave instructions issued
+  std::uint64_t cycles = 0;        // of one SIMD
+  std::uint64_t bytes = 0;         // to and from memory
+  void add(const Work& other) {
+    instructions += other.instructions;
+    cycles += other.cycles;
+    bytes += other.bytes;
+  }
+};
+
 struct Outcome {
   enum class Kind : std::uint8_t {
     completed,
@@ -78,7 +91,7 @@ struct Outcome {
   bool fault_write = false;
   // For everything but completed: "gfx942: v_foo_b32 v1, v2 at pc 0x... words 7e0202ff 00000001: reason".
   std::string text;
-  std::uint64_t instructions = 0;  // wave instructions issued
+  Work work;
 };
 
 // Runs every workgroup of the dispatch, on this thread and, when it is worth it, on up to threads - 1 more (one only with a

@@ -3,6 +3,7 @@
 // the operand's type, so that handlers never look at encodings. Used by decode/, the handlers, and the printer in tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "vgpu/isa/target.hpp"
@@ -78,21 +79,42 @@ struct Sdwa {
   bool sext[2] = {false, false};
 };
 
+// What the cost model counts (cost.hpp). Two counters that a run loop adds as one.
+struct Charge {
+  std::uint32_t cycles = 1;  // of its SIMD
+  std::uint32_t bytes = 0;   // to or from memory, all lanes counted
+  std::uint64_t word() const { return cycles | std::uint64_t{bytes} << 32; }
+};
+
+// VOPD: which half may run first so that both read what was there before the pair.
+enum class VopdOrder : std::uint8_t { x_first, y_first, together /* neither */ };
+
 struct Row;
 
-struct Inst {
+// What every instruction needs comes first: two cache lines.
+struct alignas(64) Inst {
   Handler handler = nullptr;
-  const Row* row = nullptr;
+  mutable const Inst* next = nullptr;  // what follows at pc + size_bytes, once it was looked up (launch/code.hpp)
+  std::uint64_t charge = 0;         // Charge::word()
+  std::uint64_t pc = 0;
+  // One past the highest VGPR and AccVGPR that the operands name; the run loop compares them with the wave's allocation.
+  std::uint16_t vgpr_end = 0, agpr_end = 0;
   Format format = Format::sopp;     // the encoding met (a VOP2 row may have been encoded as vop3)
   std::uint8_t size_bytes = 0;      // 4..16
-  Operand dst, sdst;                // sdst: carry-out / VOPC mask / div_scale; for VOPC dst is none
-  Operand src[4];                   // src[3]: carry-in mask of VOP2 carries is src[2]; memory: see below
+  // VALU: set by vet_valu(). plain: no modifier, DPP, SDWA or half select, so the short path of a handler is right.
+  enum class Vet : std::uint8_t { none, plain, modified } vet = Vet::none;
+  mutable std::uint8_t mapping = 0;  // where its address was found last: a guess for AddressCache::find
+  bool clamp = false;
   // VALU modifiers: bit i belongs to src[i]; op_sel bit 3 is the destination half. The decoder also turns the .h
   // registers of gfx11's 32-bit encodings (bit 7 of a 16-bit operand's number) into op_sel bits.
   std::uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0, neg_hi = 0, omod = 0;
-  bool clamp = false;
-  // VALU: set by vet_valu(). plain: no modifier, DPP, SDWA or half select, so the short path of a handler is right.
-  enum class Vet : std::uint8_t { none, plain, modified } vet = Vet::none;
+  Operand dst;
+  Operand src[4];                   // src[3]: carry-in mask of VOP2 carries is src[2]; memory: see below
+
+  Operand sdst;                     // carry-out / VOPC mask / div_scale; for VOPC dst is none
+  const Row* row = nullptr;
+  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (the handler is execute_vopd)
+  VopdOrder vopd_order = VopdOrder::together;
   Dpp dpp;
   Sdwa sdwa;
   // MFMA controls.
@@ -105,12 +127,9 @@ struct Inst {
   // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
   std::int32_t simm = 0;
   std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
-  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (the handler is execute_vopd)
-  // One past the highest VGPR and AccVGPR that the operands name; the run loop compares them with the wave's allocation.
-  std::uint16_t vgpr_end = 0, agpr_end = 0;
-  std::uint64_t pc = 0;
   std::uint32_t words[4] = {};
 };
+static_assert(offsetof(Inst, sdst) == 128);
 
 inline constexpr std::uint16_t kNoOpcode = 0xffff;
 

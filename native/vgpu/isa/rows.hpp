@@ -21,6 +21,7 @@ std::span<const std::span<const Row>> valu_tables();  // VOP1, VOP2, VOPC, VOP3,
 // The decoder calls this once for every VALU instruction. Returns why its form (clamp, omod, op_sel, DPP, SDWA, ...) cannot
 // be executed, or nullptr; sets Inst::vet. A handler refuses an instruction that was not vetted and would have been refused.
 const char* vet_valu(Inst& inst, Target target);
+VopdOrder vopd_order(const Inst& x, const Inst& y);
 // Handler of a VOPD pair: Inst is the X half, Inst::dual the Y half.
 void execute_vopd(Wave& wave, const Inst& inst);
 

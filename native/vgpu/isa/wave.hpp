@@ -31,7 +31,8 @@ struct Mode {
   std::uint8_t denorm32 = 3, denorm64_16 = 3;  // bit 0: inputs kept, bit 1: outputs kept
   bool dx10_clamp = true, ieee = true;
   std::uint32_t other = 0;                     // bits 31:10 as written, for s_getreg
-  bool plain() const { return !(round32 | round64_16) && denorm32 == 3 && denorm64_16 == 3; }
+  // Nearest even, denormals kept: one comparison of the four bytes.
+  bool plain() const { return std::bit_cast<std::uint32_t>(std::array{round32, round64_16, denorm32, denorm64_16}) == 0x03030000; }
 };
 
 class AddressCache;  // memory/address.hpp
@@ -49,6 +50,7 @@ struct Wave {
   Target target = Target::gfx942;
   unsigned size = 64;           // 32 or 64 lanes
   bool scc = false;
+  bool stored = false;          // to memory that others see, since the last wait: s_waitcnt has something to order
   Mode mode;
   std::uint64_t pc = 0, next_pc = 0;  // a handler that branches sets next_pc
   Workgroup* group = nullptr;
@@ -90,10 +92,26 @@ struct Wave {
   }
 };
 
-// Scalar operand reads (SGPR, constant, special), implemented in scalar/: used by every handler.
-std::uint32_t read_scalar32(const Wave& wave, const Operand& operand);
-std::uint64_t read_scalar64(const Wave& wave, const Operand& operand);
-void write_scalar32(Wave& wave, const Operand& operand, std::uint32_t value);
-void write_scalar64(Wave& wave, const Operand& operand, std::uint64_t value);
+// Scalar operands (SGPR, constant, special): used by every handler.
+std::uint64_t read_special(const Wave& wave, const Operand& operand);  // scalar/operands.cpp
+inline std::uint32_t read_scalar32(const Wave& wave, const Operand& operand) {
+  if (operand.kind == OperandKind::sgpr) return wave.s[operand.index];
+  if (operand.kind == OperandKind::constant) return static_cast<std::uint32_t>(operand.constant);
+  return static_cast<std::uint32_t>(read_special(wave, operand));
+}
+inline std::uint64_t read_scalar64(const Wave& wave, const Operand& operand) {
+  if (operand.kind == OperandKind::constant) return operand.constant;
+  if (operand.kind != OperandKind::sgpr) return read_special(wave, operand);
+  if (operand.index == kNull) return 0;
+  return wave.s[operand.index] | std::uint64_t{wave.s[operand.index + 1]} << 32;
+}
+inline void write_scalar32(Wave& wave, const Operand& operand, std::uint32_t value) {
+  if (operand.index != kNull) wave.s[operand.index] = value;
+}
+inline void write_scalar64(Wave& wave, const Operand& operand, std::uint64_t value) {
+  if (operand.index == kNull) return;
+  wave.s[operand.index] = static_cast<std::uint32_t>(value);
+  wave.s[operand.index + 1] = static_cast<std::uint32_t>(value >> 32);
+}
 
 }  // namespace kerncap::vgpu::isa

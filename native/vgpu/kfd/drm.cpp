@@ -115,7 +115,7 @@ int amdgpu_query_gpu_info(amdgpu_device_handle handle, struct amdgpu_gpu_info* i
   *info = {};
   info->asic_id = model.device_id;
   info->family_id = model.family_id;
-  info->max_engine_clk = 1700000;
+  info->max_engine_clk = kEngineClockMhz * 1000;
   info->max_memory_clk = 1600000;
   info->gpu_counter_freq = 1000000 / static_cast<uint32_t>(kNsPerTick);  // kHz
   info->vram_bit_width = 4096;

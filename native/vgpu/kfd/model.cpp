@@ -11,15 +11,18 @@ constexpr Model kModels[] = {
     {.target = isa::Target::gfx90a, .gfx_target_version = 90010, .device_id = 0x740f, .family_id = 141,
      .simd_count = 416, .simd_per_cu = 4, .wave_size = 64, .waves_per_simd = 8, .arrays = 8, .arrays_per_engine = 1,
      .cu_per_array = 14, .xccs = 1, .lds_kib = 64, .firmware = 68, .sdma_firmware = 8, .sdma_engines = 2,
-     .sdma_xgmi_engines = 3, .vram_bytes = 64 * kGiB, .product = "Virtual MI210"},
+     .sdma_xgmi_engines = 3, .vram_bytes = 64 * kGiB,
+     .memory_gb_s = 1638, .product = "Virtual MI210"},
     {.target = isa::Target::gfx942, .gfx_target_version = 90402, .device_id = 0x74a1, .family_id = 141,
      .simd_count = 1216, .simd_per_cu = 4, .wave_size = 64, .waves_per_simd = 8, .arrays = 32, .arrays_per_engine = 1,
      .cu_per_array = 10, .xccs = 8, .lds_kib = 64, .firmware = 124, .sdma_firmware = 22, .sdma_engines = 2,
-     .sdma_xgmi_engines = 14, .vram_bytes = 192 * kGiB, .product = "Virtual MI300X"},
+     .sdma_xgmi_engines = 14, .vram_bytes = 192 * kGiB,
+     .memory_gb_s = 5325, .product = "Virtual MI300X"},
     {.target = isa::Target::gfx1100, .gfx_target_version = 110000, .device_id = 0x744c, .family_id = 145,
      .simd_count = 192, .simd_per_cu = 2, .wave_size = 32, .waves_per_simd = 16, .arrays = 12, .arrays_per_engine = 2,
      .cu_per_array = 8, .xccs = 1, .lds_kib = 64, .firmware = 550, .sdma_firmware = 21, .sdma_engines = 2,
-     .sdma_xgmi_engines = 0, .vram_bytes = 24 * kGiB, .product = "Virtual RX 7900 XTX"},
+     .sdma_xgmi_engines = 0, .vram_bytes = 24 * kGiB,
+     .memory_gb_s = 960, .product = "Virtual RX 7900 XTX"},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ struct Model {
   std::uint32_t arrays, arrays_per_engine, cu_per_array, xccs, lds_kib;
   std::uint32_t firmware, sdma_firmware, sdma_engines, sdma_xgmi_engines;
   std::uint64_t vram_bytes;
+  std::uint32_t memory_gb_s;  // nominal bandwidth, for the cost model alone
   const char* product;
 };
 
@@ -35,5 +36,7 @@ inline constexpr std::uint64_t kGpuvmBase = 0x4000, kGpuvmLimit = 0x7fffffffffff
 
 // One tick of the GPU's constant clock is 10 ns. Source: amdgpu_gpu_info.gpu_counter_freq = 100000 (kHz).
 inline constexpr std::uint64_t kNsPerTick = 10;
+// What topology and libdrm report, and the cost model's nominal clock.
+inline constexpr std::uint32_t kEngineClockMhz = 1700;
 
 }  // namespace kerncap::vgpu

@@ -96,7 +96,7 @@ std::string gpu_node(const Config& config, unsigned gpu) {
                {"location_id", pci_location(gpu)}, {"domain", 0}, {"drm_render_minor", kFirstRenderMinor + gpu},
                {"hive_id", config.gpus > 1 ? 0x77u : 0u}, {"num_sdma_engines", m.sdma_engines},
                {"num_sdma_xgmi_engines", m.sdma_xgmi_engines}, {"num_sdma_queues_per_engine", 8},
-               {"num_cp_queues", 24}, {"max_engine_clk_fcompute", 1700}, {"local_mem_size", 0},
+               {"num_cp_queues", 24}, {"max_engine_clk_fcompute", kEngineClockMhz}, {"local_mem_size", 0},
                {"fw_version", m.firmware}, {"capability", capability}, {"debug_prop", 0},
                {"sdma_fw_version", m.sdma_firmware}, {"unique_id", unique_id_of(gpu)},
                {"num_xcc", m.xccs}, {"max_engine_clk_ccompute", 3000}});

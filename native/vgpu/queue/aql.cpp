@@ -47,6 +47,13 @@ class EventInterrupt final : public isa::Interrupt {
   Events& events_;
 };
 
+std::uint64_t waves_of(const hsa_kernel_dispatch_packet_t& p, bool wave32) {
+  const auto groups = [](std::uint64_t grid, std::uint64_t size) { return (grid + size - 1) / size; };
+  const std::uint64_t items = std::uint64_t{p.workgroup_size_x} * p.workgroup_size_y * p.workgroup_size_z;
+  return groups(p.grid_size_x, p.workgroup_size_x) * groups(p.grid_size_y, p.workgroup_size_y) *
+         groups(p.grid_size_z, p.workgroup_size_z) * groups(items, wave32 ? 32 : 64);
+}
+
 bool holds(hsa_signal_condition32_t condition, std::int64_t value, std::int64_t reference) {
   switch (condition) {
     case HSA_SIGNAL_CONDITION_EQ: return value == reference;
@@ -75,7 +82,7 @@ Queue::Step AqlQueue::step() {
   const unsigned type = header & 0xff;
   if (type == HSA_PACKET_TYPE_INVALID) return Step::idle;
   if (scratch_release_pending()) return Step::waiting;
-  if (started_ == 0) started_ = gpu_ticks();
+  time_.begin();
   switch (type) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(slot);
     case HSA_PACKET_TYPE_BARRIER_AND: return barrier(slot, false);
@@ -87,13 +94,14 @@ Queue::Step AqlQueue::step() {
   }
 }
 
-Queue::Step AqlQueue::finish(Slot slot, std::uint64_t completion_signal, std::uint64_t start) {
+Queue::Step AqlQueue::finish(Slot slot, std::uint64_t completion_signal, std::uint64_t ticks) {
+  time_.spend(ticks);
+  const std::uint64_t start = time_.start(), end = time_.end();
   // The slot belongs to the application again as soon as the read index has passed it.
   header_of(slot)->store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
   ++next_;
-  started_ = 0;
   read_pointer_->store(next_, std::memory_order_release);
-  if (const auto bad = signal_complete(gpu_, completion_signal, start, gpu_ticks()))
+  if (const auto bad = signal_complete(gpu_, completion_signal, start, end))
     return fault(*bad, "completion signal");
   return Step::progressed;
 }
@@ -106,12 +114,13 @@ Queue::Step AqlQueue::barrier(Slot slot, bool any) {
     const auto value = signal_value(gpu_.pages, dependency.handle);
     if (!value) return fault({dependency.handle, false}, "barrier packet");
     one_given = true;
+    if (*value == 0) time_.after(signal_end(gpu_.pages, dependency.handle));
     all_zero = all_zero && *value == 0;
     one_zero = one_zero || *value == 0;
   }
   if (any ? one_given && !one_zero : !all_zero) return Step::waiting;
   report::log(2, "queue %u packet %llu: barrier-%s", id_, static_cast<unsigned long long>(next_), any ? "or" : "and");
-  return finish(slot, packet.completion_signal.handle, started_);
+  return finish(slot, packet.completion_signal.handle, kBarrierTicks);
 }
 
 Queue::Step AqlQueue::vendor(Slot slot) {
@@ -123,14 +132,15 @@ Queue::Step AqlQueue::vendor(Slot slot) {
       const auto value = signal_value(gpu_.pages, packet.signal.handle);
       if (!value) return fault({packet.signal.handle, false}, "barrier-value packet");
       if (!holds(packet.cond, *value & packet.mask, packet.value)) return Step::waiting;
+      time_.after(signal_end(gpu_.pages, packet.signal.handle));
     }
-    return finish(slot, completion, started_);
+    return finish(slot, completion, kBarrierTicks);
   }
   if (format == kVendorPm4Ib) {
     std::string unknown;
     if (const auto bad = pm4::check_indirect(gpu_.pages, slot, unknown)) return fault(*bad, "PM4 indirect buffer");
     if (!unknown.empty()) return fail(QueueError::bad_packet, "vgpu.unknown-packet", unknown);
-    return finish(slot, completion, started_);
+    return finish(slot, completion, kBarrierTicks);
   }
   return fail(QueueError::bad_packet, "vgpu.unknown-packet", "vendor packet of format " + std::to_string(format));
 }
@@ -190,10 +200,10 @@ Queue::Step AqlQueue::dispatch(Slot slot) {
   if (const auto step = invalid_dispatch(packet, wave32)) return *step;
   if (packet.private_segment_size != 0)
     if (const auto step = need_scratch(packet.private_segment_size, wave32)) return *step;
-  return run_kernel(packet, slot, gpu_ticks());
+  return run_kernel(packet, slot, wave32);
 }
 
-Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slot slot, std::uint64_t start) {
+Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slot slot, bool wave32) {
   isa::Dispatch dispatch = {};
   dispatch.packet = packet;
   dispatch.packet_va = layout_.ring_va + static_cast<std::uint64_t>(slot - ring_);
@@ -223,7 +233,8 @@ Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slo
     case Kind::completed: {
       // Large scratch is lent for one dispatch: the runtime takes it back when told so.
       const bool once = packet.private_segment_size != 0 && (queue_->queue_properties & kUseScratchOnce) != 0;
-      const Step step = finish(slot, packet.completion_signal.handle, start);
+      const std::uint64_t ticks = dispatch_ticks(gpu_.model, outcome.work, waves_of(packet, wave32));
+      const Step step = finish(slot, packet.completion_signal.handle, ticks);
       if (once && step == Step::progressed) {
         scratch_ = Scratch::asked_release;
         ask(QueueError::scratch_release);

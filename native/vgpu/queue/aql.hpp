@@ -31,7 +31,8 @@ class AqlQueue final : public Queue {
   Step dispatch(Slot slot);
   Step barrier(Slot slot, bool any);
   Step vendor(Slot slot);
-  Step finish(Slot slot, std::uint64_t completion_signal, std::uint64_t start);
+  // `ticks`: what the packet takes in the cost model.
+  Step finish(Slot slot, std::uint64_t completion_signal, std::uint64_t ticks);
 
   Step fail(QueueError error, std::string_view code, const std::string& text);
   Step fault(const Fault& fault, std::string_view who);
@@ -39,13 +40,12 @@ class AqlQueue final : public Queue {
   std::optional<Step> need_scratch(std::uint32_t lane_bytes, bool wave32);
   bool scratch_release_pending();
   std::optional<Step> invalid_dispatch(const hsa_kernel_dispatch_packet_t& packet, bool& wave32);
-  Step run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slot slot, std::uint64_t start);
+  Step run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slot slot, bool wave32);
   void ask(QueueError what);
 
   std::uint64_t queue_va_;
   amd_queue_t* queue_;
   std::uint64_t next_ = 0;       // packet id
-  std::uint64_t started_ = 0;    // ticks, when the packet at the head was first looked at
   Scratch scratch_ = Scratch::none;
 };
 

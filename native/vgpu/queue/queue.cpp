@@ -25,7 +25,7 @@ constexpr microseconds kFirstWait{5}, kLongestWait{500};
 }  // namespace
 
 Queue::Queue(std::uint32_t id, const GpuContext& gpu, const RingLayout& layout, std::atomic<std::uint64_t>* doorbell)
-    : id_(id), gpu_(gpu), layout_(layout), doorbell_(doorbell) {
+    : id_(id), gpu_(gpu), layout_(layout), time_(gpu.wall_time), doorbell_(doorbell) {
   ring_ = gpu.pages.host(layout.ring_va, layout.ring_bytes, false);
   read_pointer_ = gpu.pages.object<std::atomic<std::uint64_t>>(layout.read_pointer_va);
   write_pointer_ = gpu.pages.object<std::atomic<std::uint64_t>>(layout.write_pointer_va);
@@ -108,10 +108,12 @@ void Queue::run() {
         wait = kFirstWait;
         break;
       case Step::idle:
+        time_.idle();
         active = false;
         looks = 0;
         break;
       case Step::waiting:
+        time_.wait();
         std::this_thread::sleep_for(wait);
         wait = std::min(wait * 2, kLongestWait);
         break;

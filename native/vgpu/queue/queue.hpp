@@ -12,6 +12,7 @@
 #include "vgpu/kfd/model.hpp"
 #include "vgpu/memory/page_table.hpp"
 #include "vgpu/queue/events.hpp"
+#include "vgpu/queue/queue_time.hpp"
 #include "vgpu/trace/check_file.hpp"
 #include "vgpu/trace/trace_file.hpp"
 
@@ -26,6 +27,7 @@ struct GpuContext {
   TraceFile& trace;
   unsigned threads = 1;  // host threads that one dispatch may use
   CheckFile* checks = nullptr;  // set: dispatches run in the checked mode
+  bool wall_time = false;       // timestamps are not by the cost model
 };
 
 struct RingLayout {
@@ -76,6 +78,7 @@ class Queue {
   std::byte* ring_ = nullptr;
   std::atomic<std::uint64_t>* read_pointer_ = nullptr;
   std::atomic<std::uint64_t>* write_pointer_ = nullptr;
+  QueueTime time_;
 
  private:
   void run();

@@ -27,7 +27,9 @@ Queue::Step SdmaQueue::step() {
   for (std::size_t i = 0; i < sdma::kLongestPacket; ++i)
     std::memcpy(&words[i], ring_ + (next_ + i * kDword) % layout_.ring_bytes, kDword);
   const sdma::Packet packet = sdma::decode(words);
+  time_.begin();
   if (const auto stop = execute(packet.command)) return *stop;
+  time_.end();
   next_ += packet.dwords * kDword;
   read_pointer_->store(next_, std::memory_order_release);
   return Step::progressed;
@@ -44,10 +46,17 @@ std::optional<Queue::Step> SdmaQueue::execute(const sdma::Command& command) {
           [&](const sdma::CopyLinear& c) -> Result {
             report::log(2, "sdma %u copy %llx -> %llx, %llu bytes", id_, static_cast<unsigned long long>(c.from_va),
                         static_cast<unsigned long long>(c.to_va), static_cast<unsigned long long>(c.bytes));
+            time_.spend(copy_ticks(c.bytes));
             return checked(gpu_.pages.copy(c.to_va, c.from_va, c.bytes));
           },
-          [&](const sdma::CopyRect& c) -> Result { return checked(copy_rect(c)); },
-          [&](const sdma::Fill& f) -> Result { return checked(gpu_.pages.fill32(f.va, f.value, f.bytes)); },
+          [&](const sdma::CopyRect& c) -> Result {
+            time_.spend(copy_ticks(std::uint64_t{c.width} * c.height * c.depth * c.element_bytes));
+            return checked(copy_rect(c));
+          },
+          [&](const sdma::Fill& f) -> Result {
+            time_.spend(copy_ticks(f.bytes));
+            return checked(gpu_.pages.fill32(f.va, f.value, f.bytes));
+          },
           [&](const sdma::Fence& f) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint32_t>>(f.va);
             if (word == nullptr) return halt({f.va, true});
@@ -61,7 +70,9 @@ std::optional<Queue::Step> SdmaQueue::execute(const sdma::Command& command) {
           [&](const sdma::PollMemory& p) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint32_t>>(p.va);
             if (word == nullptr) return halt({p.va, false});
-            return p.holds(word->load(std::memory_order_acquire)) ? Result() : Result(Step::waiting);
+            if (!p.holds(word->load(std::memory_order_acquire))) return Step::waiting;
+            time_.after(gpu_ticks());  // whatever it waited for has happened by now
+            return std::nullopt;
           },
           [&](const sdma::Atomic64Add& a) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint64_t>>(a.va);
@@ -72,7 +83,7 @@ std::optional<Queue::Step> SdmaQueue::execute(const sdma::Command& command) {
           [&](const sdma::Timestamp& t) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint64_t>>(t.va);
             if (word == nullptr) return halt({t.va, true});
-            word->store(gpu_ticks(), std::memory_order_release);
+            word->store(time_.now(), std::memory_order_release);
             return std::nullopt;
           },
           [&](const sdma::Unknown& u) -> Result {

@@ -1,7 +1,5 @@
 #include "vgpu/queue/signal.hpp"
 
-#include <ctime>
-
 #include "vgpu/report.hpp"
 
 namespace kerncap::vgpu {
@@ -23,16 +21,16 @@ std::optional<Fault> interrupt(const GpuContext& gpu, std::uint64_t mailbox_va, 
 
 }  // namespace
 
-std::uint64_t gpu_ticks() noexcept {
-  timespec now = {};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return (static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec)) / kNsPerTick;
-}
-
 std::optional<std::int64_t> signal_value(const PageTable& pages, std::uint64_t handle) noexcept {
   auto* signal = pages.object<amd_signal_t>(handle);
   if (signal == nullptr) return std::nullopt;
   return value_of(signal)->load(std::memory_order_acquire);
+}
+
+std::uint64_t signal_end(const PageTable& pages, std::uint64_t handle) noexcept {
+  const auto* signal = pages.object<amd_signal_t>(handle);
+  // Memory of the application: what lies in the future is no end of a packet.
+  return signal != nullptr && signal->end_ts <= gpu_ticks() ? signal->end_ts : 0;
 }
 
 std::optional<Fault> signal_store(const GpuContext& gpu, std::uint64_t handle, std::int64_t value) noexcept {

@@ -15,11 +15,10 @@ namespace kerncap::vgpu {
 static_assert(offsetof(amd_signal_t, value) == 8 && offsetof(amd_signal_t, event_mailbox_ptr) == 16 &&
               offsetof(amd_signal_t, start_ts) == 32 && sizeof(amd_signal_t) == 64);
 
-// The GPU's constant 100 MHz clock; GET_CLOCK_COUNTERS reports the same.
-std::uint64_t gpu_ticks() noexcept;
-
 // The signal's value; nullopt when the signal is not mapped.
 std::optional<std::int64_t> signal_value(const PageTable& pages, std::uint64_t handle) noexcept;
+// When the packet that completed the signal last ended; 0: none did, or it is not mapped.
+std::uint64_t signal_end(const PageTable& pages, std::uint64_t handle) noexcept;
 // Stores a value and raises the signal's interrupt.
 std::optional<Fault> signal_store(const GpuContext& gpu, std::uint64_t handle, std::int64_t value) noexcept;
 // Completion: timestamps, value - 1, interrupt. No signal (handle 0) is fine.

@@ -67,7 +67,7 @@ std::string CheckFile::line(std::uint64_t kernel_object, std::uint64_t pid, std:
   json["findings"] = Json::array();
   for (const Finding& f : report.findings) json["findings"].push_back(finding_json(f));
   json["limits"] = report.limits;
-  json["instructions"] = outcome.instructions;
+  json["instructions"] = outcome.work.instructions;
   if (outcome.kind != isa::Outcome::Kind::completed) json["stopped"] = outcome.text;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -60,7 +60,7 @@ class CheckedRun {
     memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, regions_, lds_asked_for(dispatch_, cache_));
     race_ = std::make_unique<Race>(*code_, findings_, grid_.groups());
     run_all(grid_.workgroups());
-    outcome_.instructions = instructions_;
+    outcome_.work = work_;
     return outcome_;
   }
 
@@ -154,7 +154,9 @@ class CheckedRun {
         describe_registers(shifted_, shifted, w.size);
         step(r, w, shifted_);
       }
-      ++instructions_;
+      ++work_.instructions;
+      work_.cycles += inst.charge & 0xffffffff;
+      work_.bytes += inst.charge >> 32;
       if (w.state == Wave::State::stopped) return;  // pc stays at the instruction
       w.pc = w.next_pc;
     }
@@ -241,7 +243,7 @@ class CheckedRun {
   std::vector<WaitStates::Hit> state_hits_;
   Described shifted_;
   Grid grid_;
-  std::uint64_t instructions_ = 0;
+  Work work_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "vgpu/isa/cost.hpp"
 #include "vgpu/isa/decode/fields.hpp"
 #include "vgpu/isa/rows.hpp"
 
@@ -157,9 +158,11 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
     vet_valu(*out.dual, target);
     out.dual->size_bytes = inst.size_bytes;
     inst.dual = out.dual.get();
+    if (d.ok()) inst.vopd_order = vopd_order(inst, *out.dual);
   }
   if (d.ok() && inst.format >= Format::vop1 && inst.format <= Format::vinterp)
     if (const char* why = vet_valu(inst, target)) d.unknown(why);
+  inst.charge = charge_of(inst, target, wave_size).word();
   return out;
 }
 

@@ -33,7 +33,7 @@ CodeCache::Page* CodeCache::page(std::uint64_t number) {
   return slot.get();
 }
 
-const Inst* CodeCache::fetch_slow(std::uint64_t pc, Decoded& error) {
+const Inst* CodeCache::fetch_slow(std::uint64_t pc) {
   current_ = page(pc / kPageBytes);
   current_number_ = pc / kPageBytes;
   const std::uint64_t index = pc % kPageBytes / 4;
@@ -42,12 +42,18 @@ const Inst* CodeCache::fetch_slow(std::uint64_t pc, Decoded& error) {
   const std::size_t count = index < readable ? std::min<std::size_t>(4, readable - index) : 0;
   Decoded decoded = decode(target_, wave_size_, std::span(current_->words).subspan(index, count), pc);
   if (decoded.status != Decoded::Status::ok) {
-    error = std::move(decoded);
+    error_ = std::move(decoded);
     return nullptr;
   }
   current_->decoded.push_back(std::make_unique<Decoded>(std::move(decoded)));
   current_->slots[index] = &current_->decoded.back()->inst;
   return current_->slots[index];
+}
+
+const Inst* CodeCache::link(const Inst& before, std::uint64_t pc) {
+  const Inst* const inst = fetch(pc);
+  if (before.pc / kPageBytes == pc / kPageBytes) before.next = inst;
+  return inst;
 }
 
 }  // namespace kerncap::vgpu::isa

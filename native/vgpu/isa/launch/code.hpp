@@ -21,12 +21,15 @@ class CodeCache {
 
   // Starts a dispatch: pages are compared with memory when they are next used.
   void begin(Target target, unsigned wave_size, AddressCache& memory);
-  // The instruction at pc, or null with `error` set.
-  const Inst* fetch(std::uint64_t pc, Decoded& error) {
+  // The instruction at pc, or null: error() says why.
+  const Inst* fetch(std::uint64_t pc) {
     if (pc / kPageBytes == current_number_) [[likely]]
       if (const Inst* inst = current_->slots[pc % kPageBytes / 4]) return inst;
-    return fetch_slow(pc, error);
+    return fetch_slow(pc);
   }
+  // The instruction at pc, which follows `before`. Links stay inside a page, whose instructions live and die together.
+  const Inst* after(const Inst& before, std::uint64_t pc) { return before.next ? before.next : link(before, pc); }
+  const Decoded& error() const { return error_; }
 
  private:
   struct Page {
@@ -36,7 +39,8 @@ class CodeCache {
     std::array<const Inst*, kPageBytes / 4> slots = {};
     std::vector<std::unique_ptr<Decoded>> decoded;
   };
-  const Inst* fetch_slow(std::uint64_t pc, Decoded& error);
+  const Inst* fetch_slow(std::uint64_t pc);
+  const Inst* link(const Inst& before, std::uint64_t pc);
   Page* page(std::uint64_t number);
 
   Target target_ = Target::gfx942;
@@ -45,6 +49,7 @@ class CodeCache {
   std::uint64_t epoch_ = 0;
   std::uint64_t current_number_ = ~std::uint64_t{0};
   Page* current_ = nullptr;
+  Decoded error_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 

@@ -21,7 +21,7 @@ Outcome Run::go(unsigned threads) {
     outcome_.kind = Outcome::Kind::cancelled;
     outcome_.text = "cancelled";
   }
-  outcome_.instructions = instructions_.load(std::memory_order_relaxed);
+  outcome_.work = work_;
   return outcome_;
 }
 

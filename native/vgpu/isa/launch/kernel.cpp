@@ -123,6 +123,23 @@ void user_sgprs(Wave& w, const Kernel& k) {
   for (std::size_t i = 0; i < k.preload.size() && next < k.user_sgprs; ++i) w.s[next++] = k.preload[i];
 }
 
+// Packed ids (all three targets): ten bits each in v0.
+void item_ids(std::uint32_t* v0, const std::uint32_t items[3], unsigned first, unsigned lanes) {
+  if (items[1] == 1 && items[2] == 1) {
+    for (unsigned lane = 0; lane < lanes; ++lane) v0[lane] = first + lane;
+    return;
+  }
+  unsigned x = first % items[0], y = first / items[0] % items[1], z = first / (items[0] * items[1]);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    v0[lane] = x | y << 10 | z << 20;
+    if (++x < items[0]) continue;
+    x = 0;
+    if (++y < items[1]) continue;
+    y = 0;
+    ++z;
+  }
+}
+
 }  // namespace
 
 void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
@@ -150,19 +167,10 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.mode.other = 0;
 
   const unsigned first = w.index_in_group * k.wave_size, lanes = std::min(k.wave_size, total - first);
-  unsigned x = first % items[0], y = first / items[0] % items[1], z = first / (items[0] * items[1]);
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    // Packed ids (all three targets): ten bits each in v0.
-    w.v[lane] = x | y << 10 | z << 20;
-    if (++x < items[0]) continue;
-    x = 0;
-    if (++y < items[1]) continue;
-    y = 0;
-    ++z;
-  }
+  item_ids(w.v, items, first, lanes);
   w.set_exec(lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << lanes) - 1);
   w.pc = k.entry_va;
-  w.scc = false;
+  w.scc = w.stored = false;
   w.gpr_index_on = false;
   w.state = Wave::State::running;
 }

@@ -39,7 +39,10 @@ class Run final : public Helper {
   // Ends all workers; of several reasons the first counts.
   void stop(Outcome why);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed) || cancel_.load(std::memory_order_relaxed); }
-  void count(std::uint64_t instructions) { instructions_.fetch_add(instructions, std::memory_order_relaxed); }
+  void count(const Work& work) {
+    const std::lock_guard lock(stopping_);
+    work_.add(work);
+  }
 
  private:
   const Target target_;
@@ -51,10 +54,11 @@ class Run final : public Helper {
   Grid grid_;
   std::uint64_t total_ = 0;
   bool invited_ = false;
-  std::atomic<std::uint64_t> next_{0}, instructions_{0};
+  std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::mutex stopping_;
   Outcome outcome_;  // with stopping_ held
+  Work work_;        // likewise
 };
 
 }  // namespace kerncap::vgpu::isa

@@ -32,27 +32,34 @@ bool shift_indexed(const Wave& w, const Inst& inst, Inst& shifted) {
   return inside;
 }
 
-std::uint64_t run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
-  std::uint64_t issued = 0;
-  Decoded error;
-  while (w.state == Wave::State::running && issued < limit) {
-    const Inst* inst = code.fetch(w.pc, error);
+Work run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
+  std::uint64_t issued = 0, charge = 0;
+  if (w.state != Wave::State::running || limit == 0) return {};
+  std::uint64_t pc = w.pc;
+  const Inst* inst = code.fetch(pc);
+  for (;;) {
     if (!inst) [[unlikely]] {
-      refuse(w, error);
+      refuse(w, code.error());
       break;
     }
     if (inst->vgpr_end > w.vgprs || inst->agpr_end > w.agprs) [[unlikely]] {
       w.stop(Outcome::Kind::illegal, "vector register beyond the kernel's allocation");
       break;
     }
-    w.next_pc = w.pc + inst->size_bytes;
+    const std::uint64_t next = pc + inst->size_bytes;
+    w.next_pc = next;
     if (w.gpr_index_on && is_valu(inst->format)) [[unlikely]] issue_indexed(w, *inst);
     else inst->handler(w, *inst);
     ++issued;
+    charge += inst->charge;
     if (w.state == Wave::State::stopped) [[unlikely]] break;  // pc stays at the instruction
     w.pc = w.next_pc;
+    if (w.state != Wave::State::running || issued == limit) break;
+    // Where the code goes on does not depend on what a handler stored, unless it jumped.
+    if (w.next_pc == next) [[likely]] inst = code.after(*inst, pc = next);
+    else inst = code.fetch(pc = w.next_pc);
   }
-  return issued;
+  return {.instructions = issued, .cycles = charge & 0xffffffff, .bytes = charge >> 32};
 }
 
 }  // namespace kerncap::vgpu::isa

@@ -12,8 +12,6 @@
 namespace kerncap::vgpu::isa {
 namespace {
 
-// Wave instructions before another wave gets its turn: waves of a group may spin on each other through memory.
-constexpr std::uint64_t kWaveQuantum = 20'000;
 // A wave known to spin is only looked at, and its loop is not longer than this.
 constexpr std::uint64_t kSpinQuantum = 200, kSpinLoop = 200;
 // A workgroup that needs more turns than this may wait for one that has not started, in a way that comes_around() does not
@@ -44,7 +42,7 @@ void Worker::work() noexcept {
     outcome.text = "no host memory for the registers of another workgroup";
     run_.stop(std::move(outcome));
   }
-  run_.count(instructions_);
+  run_.count(work_);
 }
 
 void Worker::run_all() {
@@ -92,13 +90,13 @@ bool Worker::turn(Resident& r) {
     if (w.state == Wave::State::running) {
       std::vector<bool>::reference spins = r.spins[w.index_in_group];
       const std::uint64_t quantum = spins ? kSpinQuantum : kWaveQuantum;
-      const std::uint64_t issued = run_wave(w, code_, std::min(quantum, invite_at_ - instructions_));
-      instructions_ += issued;
-      spins = w.state == Wave::State::running && issued == quantum && comes_around(w);
+      const Work done = run_wave(w, code_, std::min(quantum, invite_at_ - work_.instructions));
+      work_.add(done);
+      spins = w.state == Wave::State::running && done.instructions == quantum && comes_around(w);
       spinning += spins;
       if (w.state == Wave::State::stopped) run_.stop(describe(w));
       if (run_.stopped()) return false;
-      if (instructions_ >= invite_at_) {
+      if (work_.instructions >= invite_at_) {
         run_.invite_helpers(threads_);
         invite_at_ = kNever;
       }
@@ -119,7 +117,7 @@ bool Worker::comes_around(Wave& w) {
   const std::uint64_t pc = w.pc;
   const bool scc = w.scc;
   for (std::uint64_t n = 0; n < kSpinLoop; ++n) {
-    instructions_ += run_wave(w, code_, 1);
+    work_.add(run_wave(w, code_, 1));
     if (w.state != Wave::State::running) return false;
     if (w.pc == pc)
       return w.scc == scc && std::equal(w.v, w.v + vectors, before_.begin()) &&

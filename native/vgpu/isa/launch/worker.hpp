@@ -41,7 +41,7 @@ class Worker {
   const unsigned threads_;
   AddressCache memory_;
   CodeCache& code_;
-  std::uint64_t instructions_ = 0;
+  Work work_;
   std::uint64_t invite_at_;  // instructions
   std::vector<std::unique_ptr<Resident>> resident_, spare_;
   std::vector<std::uint32_t> before_;  // registers of a wave that may spin

@@ -3,29 +3,27 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "vgpu/isa/memory/guest.hpp"
-
 namespace kerncap::vgpu::isa {
 
-std::byte* AddressCache::find_slow(std::uint64_t va, std::uint64_t bytes, bool write) {
-  std::size_t slot = 1;
-  while (slot < entries_.size() && !(va >= entries_[slot].va && va < entries_[slot].end)) ++slot;
-  if (slot == entries_.size()) {
+std::byte* AddressCache::find_slow(std::uint64_t va, std::uint64_t bytes, bool write, std::uint8_t& guess) {
+  std::uint8_t slot = 0;
+  while (slot < kEntries && !(va >= entries_[slot].va && va < entries_[slot].end)) ++slot;
+  if (slot == kEntries) {
     const Memory::Mapping found = memory_.find(va);
     if (!found) return nullptr;
-    slot = entries_.size() - 1;
+    slot = replaced_;
+    replaced_ = static_cast<std::uint8_t>((replaced_ + 1) % kEntries);
     entries_[slot] = found;
   }
-  std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(slot),
-              entries_.begin() + static_cast<std::ptrdiff_t>(slot) + 1);
-  return inside(entries_[0], va, bytes, write);
+  guess = slot;
+  return inside(entries_[slot], va, bytes, write);
 }
 
 std::uint64_t AddressCache::first_bad(std::uint64_t va, std::uint64_t bytes, bool write) {
   // Counted, not compared with an end: the range may run past the top of the address space.
   for (std::uint64_t done = 0; done < bytes;) {
     if (!find(va + done, 1, write)) return va + done;
-    done += std::min(bytes - done, entries_[0].end - (va + done));
+    done += std::min(bytes - done, entries_[last_].end - (va + done));
   }
   return va + bytes;
 }
@@ -44,8 +42,8 @@ bool AddressCache::read(std::uint64_t va, void* to, std::uint64_t bytes) {
   auto* out = static_cast<std::byte*>(to);
   while (bytes != 0) {
     if (!find(va, 1, false)) return false;
-    const std::uint64_t part = std::min(bytes, entries_[0].end - va);
-    guest_copy(out, entries_[0].host + (va - entries_[0].va), part);
+    const std::uint64_t part = std::min(bytes, entries_[last_].end - va);
+    guest_copy(out, entries_[last_].host + (va - entries_[last_].va), part);
     va += part;
     out += part;
     bytes -= part;
@@ -63,8 +61,8 @@ bool AddressCache::write(std::uint64_t va, const void* from, std::uint64_t bytes
   const auto* in = static_cast<const std::byte*>(from);
   while (bytes != 0) {
     find(va, 1, true);
-    const std::uint64_t part = std::min(bytes, entries_[0].end - va);
-    guest_copy(entries_[0].host + (va - entries_[0].va), in, part);
+    const std::uint64_t part = std::min(bytes, entries_[last_].end - va);
+    guest_copy(entries_[last_].host + (va - entries_[last_].va), in, part);
     va += part;
     in += part;
     bytes -= part;

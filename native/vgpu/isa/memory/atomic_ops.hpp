@@ -120,6 +120,7 @@ template <class T, auto F>
 void atomic(Wave& w, const Inst& i) {
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::atomic, lanes)) return;
+  if (i.format != Format::ds) w.stored = true;
   const std::uint32_t* data = w.vreg(i.src[1].index);
   std::uint32_t* out = i.dst.kind == OperandKind::none ? nullptr : w.vreg(i.dst.index);
   for_each_lane(lanes.mask, [&](unsigned l) {

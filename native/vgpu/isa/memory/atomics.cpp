@@ -14,6 +14,7 @@ template <class T, auto exchange = compare_exchange<T>>
 void compare_swap(Wave& w, const Inst& i) {
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::atomic, lanes)) return;
+  w.stored = true;
   const u32* data = w.vreg(i.src[1].index);
   const u32* expected = data + sizeof(T) / 4 * kLanes;
   u32* out = i.dst.kind == OperandKind::none ? nullptr : w.vreg(i.dst.index);

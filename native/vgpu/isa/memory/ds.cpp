@@ -1,4 +1,5 @@
 // DS instructions that are neither plain loads and stores nor atomics: two addresses, permutes, swizzle, append.
+#include <algorithm>
 #include <cstring>
 
 #include "vgpu/isa/memory/atomic_ops.hpp"
@@ -12,35 +13,52 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 // Both reads happen before the destination, which may be the address register, is written.
+template <unsigned n>
+void read2_lane(u32* out, const std::byte* first, const std::byte* second) {
+  u32 data[2 * n];
+  std::memcpy(data, first, n * 4);
+  std::memcpy(data + n, second, n * 4);
+  for (unsigned k = 0; k < 2 * n; ++k) out[k * kLanes] = data[k];
+}
 template <unsigned n, unsigned stride>
 void read2(Wave& w, const Inst& i) {
-  Lanes first, second;
-  if (!resolve_lds_at(w, i, i.offset0 * stride * n * 4u, n * 4, Access::load, first) ||
-      !resolve_lds_at(w, i, i.offset1 * stride * n * 4u, n * 4, Access::load, second))
+  const u32* const address = w.vreg(i.src[0].index);
+  u32* const out = w.vreg(i.dst.index);
+  const u32 offset0 = i.offset0 * stride * n * 4u, offset1 = i.offset1 * stride * n * 4u;
+  if (const LdsBase lds = lds_base(w, address, 0, std::max(offset0, offset1) + n * 4); lds.base) {
+    const std::byte *const first = lds.base + offset0, *const second = lds.base + offset1;
+    if (!lds.uniform)
+      return for_each_lane(lds.mask, [&](unsigned l) { read2_lane<n>(out + l, first + address[l], second + address[l]); });
+    read2_lane<n>(out, first + address[0], second + address[0]);
+    for (unsigned k = 0; k < 2 * n; ++k) std::fill_n(out + k * kLanes + 1, w.size - 1, out[k * kLanes]);
     return;
-  u32* out = w.vreg(i.dst.index);
-  for_each_lane(first.mask, [&](unsigned l) {
-    u32 data[2 * n];
-    std::memcpy(data, first.ptr[l], n * 4);
-    std::memcpy(data + n, second.ptr[l], n * 4);
-    for (unsigned k = 0; k < 2 * n; ++k) out[k * kLanes + l] = data[k];
-  });
+  }
+  Lanes first, second;
+  if (!resolve_lds_at(w, i, offset0, n * 4, Access::load, first) || !resolve_lds_at(w, i, offset1, n * 4, Access::load, second))
+    return;
+  for_each_lane(first.mask, [&](unsigned l) { read2_lane<n>(out + l, first.ptr[l], second.ptr[l]); });
 }
 template <unsigned n>
-void put(const Lanes& lanes, const u32* in) {
-  for_each_lane(lanes.mask, [&](unsigned l) {
-    u32 data[n];
-    for (unsigned k = 0; k < n; ++k) data[k] = in[k * kLanes + l];
-    std::memcpy(lanes.ptr[l], data, sizeof data);
-  });
+void write_lane(std::byte* at, const u32* in) {
+  u32 data[n];
+  for (unsigned k = 0; k < n; ++k) data[k] = in[k * kLanes];
+  std::memcpy(at, data, sizeof data);
 }
 template <unsigned n, unsigned stride>
 void write2(Wave& w, const Inst& i) {
-  Lanes lanes;
-  if (!resolve_lds_at(w, i, i.offset0 * stride * n * 4u, n * 4, Access::store, lanes)) return;
-  put<n>(lanes, w.vreg(i.src[1].index));
-  if (!resolve_lds_at(w, i, i.offset1 * stride * n * 4u, n * 4, Access::store, lanes)) return;
-  put<n>(lanes, w.vreg(i.src[3].index));
+  const u32* const address = w.vreg(i.src[0].index);
+  const u32 offsets[2] = {i.offset0 * stride * n * 4u, i.offset1 * stride * n * 4u};
+  const u32* const in[2] = {w.vreg(i.src[1].index), w.vreg(i.src[3].index)};
+  const LdsBase lds = lds_base(w, address, 0, std::max(offsets[0], offsets[1]) + n * 4);
+  for (unsigned half = 0; half < 2; ++half) {
+    if (lds.base) {
+      for_each_lane(lds.mask, [&](unsigned l) { write_lane<n>(lds.base + address[l] + offsets[half], in[half] + l); });
+      continue;
+    }
+    Lanes lanes;
+    if (!resolve_lds_at(w, i, offsets[half], n * 4, Access::store, lanes)) return;
+    for_each_lane(lanes.mask, [&](unsigned l) { write_lane<n>(lanes.ptr[l], in[half] + l); });
+  }
 }
 
 // Exchanges at two addresses. Both happen before the destination, which may be the address register, is written.

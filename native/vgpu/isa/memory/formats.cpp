@@ -190,6 +190,7 @@ void store(Wave& w, const Inst& i) {
   if (!stated) return w.stop(Outcome::Kind::unimplemented, "value that the data format of a typed buffer store does not hold");
   Lanes lanes;
   if (!resolve(w, i, f.bytes(), Access::store, lanes)) return;
+  w.stored = true;
   for_each_lane(lanes.mask, [&](unsigned l) {
     unsigned at = 0;
     u32 packed = 0;

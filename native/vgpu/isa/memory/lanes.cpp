@@ -270,17 +270,17 @@ Rows resolve_rows(Wave& w, const Inst& i, std::uint32_t bytes, bool write) {
   const std::uint64_t full = w.size == 32 ? 0xffffffff : ~std::uint64_t{0};
   const bool ds = i.format == Format::ds;
   if (w.exec() != full || w.trace || !(ds || i.format == Format::global)) return {};
-  // How the lanes differ from the first, in 32 bits: a carry out of them ends here.
+  // The second lane says which pattern it can be. In 32 bits: a carry out of them ends here.
   const std::uint32_t* const low = vgpr(w, i.src[0]);
-  const std::uint32_t first = low[0], span = bytes * (w.size - 1);
-  std::uint32_t stride = 0, uniform = 0;
-  for (unsigned l = 0; l < w.size; ++l) {
-    stride |= (low[l] - first) ^ (bytes * l);
-    uniform |= low[l] ^ first;
-  }
-  if (stride && uniform) return {};
-  const Pattern pattern = stride ? Pattern::uniform : Pattern::unit_stride;
-  const std::uint32_t reach = (stride ? 0 : span) + bytes;
+  const std::uint32_t first = low[0], step = low[1] - first;
+  if (step != bytes && step != 0) return {};
+  const unsigned size = w.size;
+  // Neighbours are compared: plain x86-64 has no multiplication of vectors.
+  std::uint32_t differ = 0;
+  for (unsigned l = 0; l + 1 < size; ++l) differ |= (low[l + 1] - low[l]) ^ step;
+  if (differ) return {};
+  const Pattern pattern = step == 0 ? Pattern::uniform : Pattern::unit_stride;
+  const std::uint32_t reach = step * (size - 1) + bytes;
   if (ds) {
     std::vector<std::uint8_t>& lds = w.group->lds;
     const std::uint64_t address = std::uint64_t{first} + static_cast<std::uint32_t>(i.offset);
@@ -293,13 +293,12 @@ Rows resolve_rows(Wave& w, const Inst& i, std::uint32_t bytes, bool write) {
     va += read_scalar64(w, i.src[2]);
   } else {
     const std::uint32_t* const high = low + kLanes;
-    std::uint32_t differ = 0;
-    for (unsigned l = 0; l < w.size; ++l) differ |= high[l] ^ high[0];
+    for (unsigned l = 0; l < size; ++l) differ |= high[l] ^ high[0];
     if (differ) return {};
     va += std::uint64_t{high[0]} << 32;
   }
   w.memory->refresh();
-  std::byte* const host = w.memory->find(va, reach, write);
+  std::byte* const host = w.memory->find(va, reach, write, i.mapping);
   return host ? Rows{pattern, host} : Rows{};
 }
 

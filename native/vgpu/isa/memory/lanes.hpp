@@ -41,6 +41,36 @@ struct Rows {
 };
 Rows resolve_rows(Wave& wave, const Inst& inst, std::uint32_t bytes, bool write);
 
+// Where LDS addresses count from (address 0 plus `offset`), when every active lane is inside LDS; base is null otherwise.
+struct LdsBase {
+  std::byte* base = nullptr;
+  std::uint64_t mask = 0;  // active lanes
+  bool all = false;        // of the wave
+  bool uniform = false;    // all lanes, at one address
+};
+inline LdsBase lds_base(Wave& wave, const std::uint32_t* address, std::uint32_t offset, std::uint32_t bytes) {
+  std::vector<std::uint8_t>& lds = wave.group->lds;
+  const std::uint64_t mask = wave.exec(), full = wave.size == 32 ? 0xffffffff : ~std::uint64_t{0};
+  if (mask == 0 || std::uint64_t{offset} + bytes > lds.size()) return {};
+  // The sign of either is set for an address above the limit.
+  const auto limit = static_cast<std::uint32_t>(lds.size() - offset - bytes);
+  std::uint32_t outside = 0, differ = 0;
+  if (mask == full) {
+    for (unsigned base = 0; base < wave.size; base += 32)
+      for (unsigned l = base; l < base + 32; ++l) {
+        outside |= (limit - address[l]) | address[l];
+        differ |= address[l] ^ address[0];
+      }
+  } else {
+    for (std::uint64_t m = mask; m != 0; m &= m - 1) {
+      const std::uint32_t a = address[std::countr_zero(m)];
+      outside |= (limit - a) | a;
+    }
+  }
+  if (outside >> 31) return {};
+  return {reinterpret_cast<std::byte*>(lds.data() + offset), mask, mask == full, mask == full && differ == 0};
+}
+
 // Fills `lanes`; false when there is nothing to do (EXEC is zero) or the wave was stopped.
 bool resolve(Wave& wave, const Inst& inst, std::uint32_t bytes, Access access, Lanes& lanes);
 // The same for LDS at the address operand plus `offset` (the two-address instructions).

@@ -79,6 +79,40 @@ void write_rows(std::byte* at, const std::uint32_t* in, unsigned lanes) {
   for (unsigned l = 0; l < lanes; ++l) write_lane<n>(at + l * n * 4, in + l);
 }
 
+// Elements of n dwords anywhere in LDS, which no other thread uses. A destination may be the address register: four lanes'
+// addresses are read before their elements are written.
+template <unsigned n>
+void gather_lds(std::uint32_t* out, const std::byte* lds, const std::uint32_t* address, unsigned lanes) {
+#if KERNCAP_GUEST_VECTORS
+  const auto to = [&](unsigned k, unsigned lane, __m128 v) { _mm_storeu_ps(reinterpret_cast<float*>(out + k * kLanes + lane), v); };
+  if constexpr (n == 2) {
+    const auto from = [&](unsigned l) { return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lds + address[l]))); };
+    for (unsigned l = 0; l < lanes; l += 4) {
+      const __m128 a = _mm_unpacklo_ps(from(l), from(l + 1)), b = _mm_unpacklo_ps(from(l + 2), from(l + 3));
+      to(0, l, _mm_movelh_ps(a, b));
+      to(1, l, _mm_movehl_ps(b, a));
+    }
+    return;
+  }
+  if constexpr (n == 3 || n == 4) {
+    const auto from = [&](unsigned l) {
+      const std::byte* const at = lds + address[l];
+      if constexpr (n == 4) return _mm_loadu_ps(reinterpret_cast<const float*>(at));
+      const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
+      return _mm_castsi128_ps(_mm_unpacklo_epi64(low, _mm_cvtsi32_si128(guest_load<int>(at + 8))));
+    };
+    for (unsigned l = 0; l < lanes; l += 4) {
+      __m128 a = from(l), b = from(l + 1), c = from(l + 2), d = from(l + 3);
+      _MM_TRANSPOSE4_PS(a, b, c, d);
+      to(0, l, a), to(1, l, b), to(2, l, c);
+      if constexpr (n == 4) to(3, l, d);
+    }
+    return;
+  }
+#endif
+  for (unsigned l = 0; l < lanes; ++l) read_lane<n>(out + l, lds + address[l]);
+}
+
 template <unsigned n>
 void load_dwords(Wave& w, const Inst& i) {
   std::uint32_t* const out = w.vreg(i.dst.index);
@@ -90,6 +124,12 @@ void load_dwords(Wave& w, const Inst& i) {
     for (unsigned k = 0; k < n; ++k) std::fill_n(out + k * kLanes, w.size, one[k * kLanes]);
     return;
   }
+  if (i.format == Format::ds) {
+    const std::uint32_t* const address = w.vreg(i.src[0].index);
+    const LdsBase lds = lds_base(w, address, static_cast<std::uint32_t>(i.offset), n * 4);
+    if (lds.all) return gather_lds<n>(out, lds.base, address, w.size);
+    if (lds.base) return for_each_lane(lds.mask, [&](unsigned l) { read_lane<n>(out + l, lds.base + address[l]); });
+  }
   Lanes lanes;
   if (!resolve(w, i, n * 4, Access::load, lanes)) return;
   for_each_lane(lanes.mask, [&](unsigned l) { read_lane<n>(out + l, lanes.ptr[l]); });
@@ -97,9 +137,15 @@ void load_dwords(Wave& w, const Inst& i) {
 
 template <unsigned n>
 void store_dwords(Wave& w, const Inst& i) {
+  if (i.format != Format::ds) w.stored = true;
   const std::uint32_t* const in = w.vreg(i.src[1].index);
   const Rows rows = resolve_rows(w, i, n * 4, true);
   if (rows.pattern == Pattern::unit_stride) return write_rows<n>(rows.host, in, w.size);
+  if (i.format == Format::ds) {
+    const std::uint32_t* const address = w.vreg(i.src[0].index);
+    const LdsBase lds = lds_base(w, address, static_cast<std::uint32_t>(i.offset), n * 4);
+    if (lds.base) return for_each_lane(lds.mask, [&](unsigned l) { write_lane<n>(lds.base + address[l], in + l); });
+  }
   Lanes lanes;
   if (!resolve(w, i, n * 4, Access::store, lanes)) return;
   for_each_lane(lanes.mask, [&](unsigned l) { write_lane<n>(lanes.ptr[l], in + l); });
@@ -134,6 +180,7 @@ void load_small(Wave& w, const Inst& i) {
 
 template <class T, Part part>
 void store_small(Wave& w, const Inst& i) {
+  if (i.format != Format::ds) w.stored = true;
   const std::uint32_t* const in = w.vreg(i.src[1].index);
   const Rows rows = resolve_rows(w, i, sizeof(T), true);
   if (rows.pattern == Pattern::unit_stride) {

@@ -17,8 +17,12 @@ using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
 void nothing(Wave&, const Inst&) {}
-// Waits order memory for other observers; x86 keeps all but store-to-load order by itself.
-void wait_counters(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+// Waits order memory for other observers. All but the order of a store and a later load is the host's own.
+void wait_counters(Wave& w, const Inst&) {
+  if (!w.stored) return std::atomic_thread_fence(std::memory_order_acq_rel);
+  w.stored = false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 void jump(Wave& w, const Inst& i) { w.next_pc += static_cast<u64>(i64{i.simm} * 4); }
 template <bool (*condition)(const Wave&)>

@@ -20,7 +20,7 @@ template <unsigned n>
 void load(Wave& w, const Inst& i) {
   const std::uint64_t va = (read_scalar64(w, i.src[2]) + offset_of(w, i)) & ~std::uint64_t{3};
   std::uint32_t data[n];
-  if (!w.memory->read(va, data, sizeof data)) return page_fault(w, va, false);
+  if (!w.memory->read_whole<sizeof data>(va, data, i.mapping) && !w.memory->read(va, data, sizeof data)) return page_fault(w, va, false);
   if (w.trace) w.trace->load(va, sizeof data);
   if (i.dst.index == kNull) return;
   std::memcpy(&w.s[i.dst.index], data, sizeof data);
@@ -29,6 +29,7 @@ template <unsigned n>
 void store(Wave& w, const Inst& i) {
   const std::uint64_t va = (read_scalar64(w, i.src[2]) + offset_of(w, i)) & ~std::uint64_t{3};
   if (!w.memory->write(va, &w.s[i.src[1].index], n * 4)) return page_fault(w, va, true);
+  w.stored = true;
   if (w.trace) w.trace->store(va, n * 4);
 }
 

@@ -48,9 +48,12 @@ void compare(Wave& w, const Inst& in) {
     Scratch store[2];
     const Source a = fetch<A, Traits>(w, in, 0, store[0]);
     const Source b = fetch<B, Traits>(w, in, 1, store[1]);
-    alignas(64) uint8_t truth[kLanes];
-    each_lane(w, [&](std::size_t l) { truth[l] = f(A::get(a, l), B::get(b, l)) ? 1 : 0; });
-    result = pack_bits(truth, w.size) & mask;
+    for (std::size_t base = 0; base < w.size; base += 32) {
+      uint32_t truth[32];
+      for (std::size_t l = 0; l < 32; ++l) truth[l] = f(A::get(a, base + l), B::get(b, base + l)) ? ~0u : 0u;
+      result |= uint64_t{block_mask(truth)} << base;
+    }
+    result &= mask;
   }
   // gfx11's v_cmpx writes EXEC alone.
   if (!kExec || w.target != Target::gfx1100) write_mask_dst(w, in.sdst, result);

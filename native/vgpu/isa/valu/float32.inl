@@ -3,13 +3,14 @@
 namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS {
 namespace float32_ops {
 
-constexpr auto add = [](float a, float b) { return settle(a + b, a, b); };
-constexpr auto sub = [](float a, float b) { return settle(a - b, a, b); };
-constexpr auto subrev = [](float a, float b) { return settle(b - a, a, b); };
-constexpr auto mul = [](float a, float b) { return settle(a * b, a, b); };
+// With kSettles.
+constexpr auto add = [](float a, float b) { return a + b; };
+constexpr auto sub = [](float a, float b) { return a - b; };
+constexpr auto subrev = [](float a, float b) { return b - a; };
+constexpr auto mul = [](float a, float b) { return a * b; };
+constexpr auto fma = [](float a, float b, float c) { return fused(a, b, c); };
 // DX9 rule: zero times anything is zero.
 constexpr auto mul_legacy = [](float a, float b) { return choose((a == 0.0f) | (b == 0.0f), 0.0f, settle(a * b, a, b)); };
-constexpr auto fma = [](float a, float b, float c) { return settle(fused(a, b, c), a, b, c); };
 constexpr auto fma_legacy = [](float a, float b, float c) {
   return choose((a == 0.0f) | (b == 0.0f), c, settle(fused(a, b, c), a, b, c));
 };
@@ -83,17 +84,32 @@ inline void middle(Wave& w, const Inst& in) {
   else lanewise<other, 0, F32, F32, F32, F32>(w, in);
 }
 
+constexpr unsigned kArithmetic = kRounds | kSettles;
+
 // D = S0 * K + S1, or S0 * S1 + K with the literal K.
-template <auto f, bool kAddendK>
+template <auto f, unsigned Traits, bool kAddendK>
 void with_literal(Wave& w, const Inst& in) {
-  Inst full = in;
-  full.src[2] = in.src[1];
-  Operand& k = full.src[kAddendK ? 2 : 1];
-  k = Operand{};
-  k.kind = OperandKind::constant;
-  k.type = Type::f32;
-  k.constant = in.literal;
-  lanewise<f, kRounds, F32, F32, F32, F32>(w, full);
+  if (!untouched<true, 0>(w, in)) [[unlikely]] {
+    Inst full = in;
+    full.src[2] = in.src[1];
+    Operand& k = full.src[kAddendK ? 2 : 1];
+    k = Operand{};
+    k.kind = OperandKind::constant;
+    k.type = Type::f32;
+    k.constant = in.literal;
+    return lanewise<f, Traits, F32, F32, F32, F32>(w, full);
+  }
+  const uint64_t mask = w.exec();
+  if (mask == 0) return;
+  Scratch store[3];
+  Source src[3];
+  src[0] = fetch<F32, 0>(w, in, 0, store[0]);
+  src[kAddendK ? 1 : 2] = fetch<F32, 0>(w, in, 1, store[1]);
+  spread(store[2].lo.lane, in.literal, w);
+  src[kAddendK ? 2 : 1] = {store[2].lo.lane, nullptr};
+  Target_<F32, 0> out(w, in, mask);
+  compute<f, Traits, F32, F32, F32, F32>(w, out.dest, src, std::make_index_sequence<3>{});
+  out.finish(w, in, mask);
 }
 
 constexpr Format v1 = Format::vop1, v2 = Format::vop2, v3 = Format::vop3, vd = Format::vopd;
@@ -129,25 +145,25 @@ constexpr Row kRows[] = {
     row<frexp_exp, 0, I32, F32>({"v_frexp_exp_i32_f32"}, v1, 0x33, 0x3f),
     row<frexp_mant, 0, F32, F32>({"v_frexp_mant_f32"}, v1, 0x34, 0x40),
 
-    row<add, kRounds, F32, F32, F32>({"v_add_f32"}, v2, 0x01, 0x03),
-    row<sub, kRounds, F32, F32, F32>({"v_sub_f32"}, v2, 0x02, 0x04),
-    row<subrev, kRounds, F32, F32, F32>({"v_subrev_f32"}, v2, 0x03, 0x05),
-    row<mul, kRounds, F32, F32, F32>({"v_mul_f32"}, v2, 0x05, 0x08),
+    row<add, kArithmetic, F32, F32, F32>({"v_add_f32"}, v2, 0x01, 0x03),
+    row<sub, kArithmetic, F32, F32, F32>({"v_sub_f32"}, v2, 0x02, 0x04),
+    row<subrev, kArithmetic, F32, F32, F32>({"v_subrev_f32"}, v2, 0x03, 0x05),
+    row<mul, kArithmetic, F32, F32, F32>({"v_mul_f32"}, v2, 0x05, 0x08),
     row<mul_legacy, kRounds, F32, F32, F32>({"v_mul_legacy_f32"}, v3, 0x2a1, kNo, kGfx9),
     row<mul_legacy, kRounds, F32, F32, F32>({"v_mul_dx9_zero_f32"}, v2, kNo, 0x07, kGfx11),
     own2({"v_min_f32"}, v2, 0x0a, 0x0f, &two<false>),
     own2({"v_max_f32"}, v2, 0x0b, 0x10, &two<true>),
     row_acc<mad, kRounds, F32, F32, F32>({"v_mac_f32"}, v2, 0x16, kNo, k90a),
-    literal({"v_madmk_f32"}, v2, 0x17, kNo, k90a, &with_literal<mad, false>),
-    literal({"v_madak_f32"}, v2, 0x18, kNo, k90a, &with_literal<mad, true>),
-    literal({"v_fmamk_f32"}, v2, 0x17, 0x2c, k942 | kGfx11, &with_literal<fma, false>),
-    literal({"v_fmaak_f32"}, v2, 0x18, 0x2d, k942 | kGfx11, &with_literal<fma, true>),
-    row_acc<fma, kRounds, F32, F32, F32>({"v_fmac_f32"}, v2, 0x3b, 0x2b),
+    literal({"v_madmk_f32"}, v2, 0x17, kNo, k90a, &with_literal<mad, kRounds, false>),
+    literal({"v_madak_f32"}, v2, 0x18, kNo, k90a, &with_literal<mad, kRounds, true>),
+    literal({"v_fmamk_f32"}, v2, 0x17, 0x2c, k942 | kGfx11, &with_literal<fma, kArithmetic, false>),
+    literal({"v_fmaak_f32"}, v2, 0x18, 0x2d, k942 | kGfx11, &with_literal<fma, kArithmetic, true>),
+    row_acc<fma, kArithmetic, F32, F32, F32>({"v_fmac_f32"}, v2, 0x3b, 0x2b),
     row_acc<fma_legacy, kRounds, F32, F32, F32>({"v_fmac_dx9_zero_f32"}, v2, kNo, 0x06, kGfx11),
 
     row<mad_legacy, kRounds, F32, F32, F32, F32>({"v_mad_legacy_f32"}, v3, 0x1c0, kNo, k90a),
     row<mad, kRounds, F32, F32, F32, F32>({"v_mad_f32"}, v3, 0x1c1, kNo, k90a),
-    row<fma, kRounds, F32, F32, F32, F32>({"v_fma_f32"}, v3, 0x1cb, 0x213),
+    row<fma, kArithmetic, F32, F32, F32, F32>({"v_fma_f32"}, v3, 0x1cb, 0x213),
     row<fma_legacy, kRounds, F32, F32, F32, F32>({"v_fma_dx9_zero_f32"}, v3, kNo, 0x209, kGfx11),
     row<cube_id, 0, F32, F32, F32, F32>({"v_cubeid_f32"}, v3, 0x1c4, 0x20c),
     row<cube_sc, 0, F32, F32, F32, F32>({"v_cubesc_f32"}, v3, 0x1c5, 0x20d),
@@ -160,13 +176,13 @@ constexpr Row kRows[] = {
     own3({"v_minmax_f32"}, kNo, 0x25f, &three<false, true>, kGfx11),
     row<ldexp_, kRounds, F32, F32, I32>({"v_ldexp_f32"}, v3, 0x288, 0x31c),
 
-    row_acc<fma, kRounds, F32, F32, F32>({"v_dual_fmac_f32"}, vd, kNo, 0, kGfx11),
-    literal({"v_dual_fmaak_f32"}, vd, kNo, 1, kGfx11, &with_literal<fma, true>),
-    literal({"v_dual_fmamk_f32"}, vd, kNo, 2, kGfx11, &with_literal<fma, false>),
-    row<mul, kRounds, F32, F32, F32>({"v_dual_mul_f32"}, vd, kNo, 3, kGfx11),
-    row<add, kRounds, F32, F32, F32>({"v_dual_add_f32"}, vd, kNo, 4, kGfx11),
-    row<sub, kRounds, F32, F32, F32>({"v_dual_sub_f32"}, vd, kNo, 5, kGfx11),
-    row<subrev, kRounds, F32, F32, F32>({"v_dual_subrev_f32"}, vd, kNo, 6, kGfx11),
+    row_acc<fma, kArithmetic, F32, F32, F32>({"v_dual_fmac_f32"}, vd, kNo, 0, kGfx11),
+    literal({"v_dual_fmaak_f32"}, vd, kNo, 1, kGfx11, &with_literal<fma, kArithmetic, true>),
+    literal({"v_dual_fmamk_f32"}, vd, kNo, 2, kGfx11, &with_literal<fma, kArithmetic, false>),
+    row<mul, kArithmetic, F32, F32, F32>({"v_dual_mul_f32"}, vd, kNo, 3, kGfx11),
+    row<add, kArithmetic, F32, F32, F32>({"v_dual_add_f32"}, vd, kNo, 4, kGfx11),
+    row<sub, kArithmetic, F32, F32, F32>({"v_dual_sub_f32"}, vd, kNo, 5, kGfx11),
+    row<subrev, kArithmetic, F32, F32, F32>({"v_dual_subrev_f32"}, vd, kNo, 6, kGfx11),
     row<mul_legacy, kRounds, F32, F32, F32>({"v_dual_mul_dx9_zero_f32"}, vd, kNo, 7, kGfx11),
     own2({"v_dual_max_f32"}, vd, kNo, 10, &two<true>, kGfx11),
     own2({"v_dual_min_f32"}, vd, kNo, 11, &two<false>, kGfx11),

@@ -207,27 +207,31 @@ void carry(Wave& w, const Inst& in) {
   const Source a = fetch<U32, 0>(w, in, op == CarryOp::reverse ? 1 : 0, store[0]);
   const Source b = fetch<U32, 0>(w, in, op == CarryOp::reverse ? 0 : 1, store[1]);
   const uint64_t carry_in = kIn ? read_mask(w, in.src[2]) : 0;
-  LaneBuffer result;
-  uint8_t truth[kLanes] = {};
-  each_lane(w, [&](std::size_t l) {
-    const uint32_t x = a.lo[l], y = b.lo[l];
-    const uint32_t c = kIn ? static_cast<uint32_t>(carry_in >> l & 1) : 0;
-    if constexpr (op == CarryOp::plus) {
-      const uint64_t sum = uint64_t{x} + y + c;
-      result.lane[l] = static_cast<uint32_t>(sum);
-      truth[l] = static_cast<uint8_t>(sum >> 32);
-    } else {
-      result.lane[l] = x - y - c;
-      truth[l] = uint64_t{y} + c > x;
+  Target_<U32, 0> out(w, in, mask);
+  uint32_t* const result = out.dest.lo;
+  uint64_t carries = 0;
+  for (std::size_t base = 0; base < w.size; base += 32) {
+    const auto in_bits = static_cast<uint32_t>(carry_in >> base);
+    const uint32_t *const first = a.lo + base, *const second = b.lo + base;
+    uint32_t* const to = result + base;
+    uint32_t truth[32];
+#pragma GCC ivdep
+    for (uint32_t l = 0; l < 32; ++l) {
+      const uint32_t x = first[l], y = second[l], c = kIn && (in_bits & 1u << l) ? 1u : 0u;
+      // Of the two steps at most one wraps.
+      const uint32_t middle = op == CarryOp::plus ? x + y : x - y;
+      const uint32_t last = op == CarryOp::plus ? middle + c : middle - c;
+      const bool wraps = op == CarryOp::plus ? (middle < x) | (last < middle) : (x < y) | (middle < c);
+      to[l] = last;
+      truth[l] = wraps ? ~0u : 0u;
     }
-  });
-  const uint64_t carries = pack_bits(truth, w.size) & mask;
+    carries |= uint64_t{block_mask(truth)} << base;
+  }
   if (in.clamp)
-    for (std::size_t l = 0; l < kLanes; ++l)
-      if (truth[l]) result.lane[l] = op == CarryOp::plus ? ~0u : 0u;
-  if (in.sdwa.present) commit(w, in, Type::u32, mask, {result.lane, nullptr}, true);
-  else blend(w.vreg(in.dst.index), result.lane, mask);
-  write_mask_dst(w, in.sdst, carries);
+    for (std::size_t l = 0; l < w.size; ++l)
+      if (carries >> l & 1) result[l] = op == CarryOp::plus ? ~0u : 0u;
+  out.finish(w, in, mask);
+  write_mask_dst(w, in.sdst, carries & mask);
 }
 template <CarryOp op, bool kIn>
 constexpr Row carry_row(Names n, Format format, uint16_t op9, uint16_t op11, TargetSet targets) {

@@ -184,16 +184,6 @@ std::uint64_t write_mask_dpp(const Wave& wave, const Inst& inst) {
   return wave.exec() & dpp_permutation(wave, inst.dpp).enabled;
 }
 
-std::uint64_t read_mask(const Wave& wave, const Operand& operand) {
-  if (operand.kind == OperandKind::constant) return operand.constant & all_lanes(wave);
-  if (operand.kind == OperandKind::sgpr) return wave.mask(operand.index);
-  return wave.size == 32 ? read_scalar32(wave, operand) : read_scalar64(wave, operand);
-}
-
-void write_mask_dst(Wave& wave, const Operand& operand, std::uint64_t value) {
-  wave.set_mask(operand.kind == OperandKind::sgpr ? unsigned{operand.index} : unsigned{kVccLo}, value);
-}
-
 void blend(std::uint32_t* dst, const std::uint32_t* value, std::uint64_t mask) {
   // Four lanes a step, each with its bit of the mask: the compiler makes one vector comparison of it.
   using Vector = std::uint32_t __attribute__((vector_size(16), aligned(4), may_alias));

@@ -12,6 +12,10 @@
 #include <span>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "vgpu/isa/inst.hpp"
 #include "vgpu/isa/rows.hpp"
 #include "vgpu/isa/wave.hpp"
@@ -44,14 +48,25 @@ constexpr bool is_float(Type t) {
 Source fetch_slow(Wave& wave, const Inst& inst, unsigned i, Type type, Scratch& store, bool keep_denormals);
 // The 32 or 64 bits of a source in each lane, nothing applied (packed and matrix operations); register_offset for wide ones.
 const std::uint32_t* fetch_raw(Wave& wave, const Operand& operand, unsigned register_offset, LaneBuffer& store);
+// The 32 bits of a source that is the same in every lane.
+inline std::uint32_t scalar_lane(const Wave& wave, const Operand& operand) {
+  if (operand.kind == OperandKind::constant) return static_cast<std::uint32_t>(operand.constant);
+  return operand.kind == OperandKind::sgpr ? wave.s[operand.index] : read_scalar32(wave, operand);
+}
 // Lanes that the instruction writes: EXEC without the lanes that DPP disables.
 std::uint64_t write_mask_dpp(const Wave& wave, const Inst& inst);
 inline std::uint64_t write_mask(const Wave& wave, const Inst& inst) {
-  return inst.dpp.kind == Dpp::Kind::none ? wave.exec() : write_mask_dpp(wave, inst);
+  return inst.vet == Inst::Vet::plain || inst.dpp.kind == Dpp::Kind::none ? wave.exec() : write_mask_dpp(wave, inst);
 }
 // Lane mask operand of v_cndmask and carries.
-std::uint64_t read_mask(const Wave& wave, const Operand& operand);
-void write_mask_dst(Wave& wave, const Operand& operand, std::uint64_t value);
+inline std::uint64_t read_mask(const Wave& wave, const Operand& operand) {
+  if (operand.kind == OperandKind::sgpr) return wave.mask(operand.index);
+  if (operand.kind == OperandKind::constant) return operand.constant & all_lanes(wave);
+  return wave.size == 32 ? read_scalar32(wave, operand) : read_scalar64(wave, operand);
+}
+inline void write_mask_dst(Wave& wave, const Operand& operand, std::uint64_t value) {
+  wave.set_mask(operand.kind == OperandKind::sgpr ? unsigned{operand.index} : unsigned{kVccLo}, value);
+}
 
 // Writes result lanes: clamp, output denormals, destination half, SDWA destination, then the lanes in mask.
 void commit(Wave& wave, const Inst& inst, Type type, std::uint64_t mask, Dest result, bool keep_denormals);

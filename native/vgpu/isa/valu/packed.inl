@@ -118,41 +118,43 @@ void pair32(Wave& w, const Inst& in) {
     w.mode.round32 = mode;
     return;
   }
+  const bool plain = w.mode.plain() && !in.clamp, direct = plain && mask == all_lanes(w);
+  uint32_t* const dst[2] = {w.vreg(in.dst.index), w.vreg(in.dst.index + 1u)};
   LaneBuffer result[2];
-  const bool plain = w.mode.plain();
   for (unsigned r = 0; r < 2; ++r) {
     LaneBuffer store[3];
-    const uint32_t* src[3] = {};
-    uint32_t flip[3] = {};
+    Source src[3];
     for (unsigned i = 0; i < kSources; ++i) {
-      const bool high = (r ? in.op_sel_hi : in.op_sel) >> i & 1;
-      src[i] = fetch_raw(w, in.src[i], high ? 1 : 0, store[i]);
-      flip[i] = ((r ? in.neg_hi : in.neg) >> i & 1) ? 0x80000000u : 0u;
-      if (!(w.mode.denorm32 & 1)) {
-        for (std::size_t l = 0; l < w.size; ++l) store[i].lane[l] = bits(flushed(from_bits<float>(src[i][l])));
-        src[i] = store[i].lane;
-      }
+      const bool high = (r ? in.op_sel_hi : in.op_sel) >> i & 1, flip = (r ? in.neg_hi : in.neg) >> i & 1;
+      const uint32_t* const raw = fetch_dword(w, in.src[i], high ? 1 : 0, store[i]);
+      src[i].lo = raw;
+      if (!flip && (w.mode.denorm32 & 1)) continue;
+      const bool flush = !(w.mode.denorm32 & 1);
+      const uint32_t sign = flip ? 0x80000000u : 0u;
+      uint32_t* const own = store[i].lane;
+      each_lane(w, [=](std::size_t l) { own[l] = (flush ? bits(flushed(from_bits<float>(raw[l]))) : raw[l]) ^ sign; });
+      src[i].lo = own;
     }
-    uint32_t* const out = result[r].lane;
-    const uint32_t *const s0 = src[0], *const s1 = src[1], *const s2 = src[2];
-    const uint32_t f0 = flip[0], f1 = flip[1], f2 = flip[2];
-    each_lane(w, [=](std::size_t l) {
-      const float a = from_bits<float>(s0[l] ^ f0), b = from_bits<float>(s1[l] ^ f1);
-      if constexpr (kSources == 2) out[l] = bits(f(a, b));
-      else out[l] = bits(f(a, b, from_bits<float>(s2[l] ^ f2)));
-    });
+    // The second half is the last to read the sources.
+    const Dest dest{direct && r == 1 ? dst[1] : result[r].lane, nullptr};
+    if constexpr (kSources == 2) compute<f, kSettles, F32, F32, F32>(w, dest, src, std::make_index_sequence<2>{});
+    else compute<f, kSettles, F32, F32, F32, F32>(w, dest, src, std::make_index_sequence<3>{});
   }
-  for (unsigned r = 0; r < 2; ++r) {
+  if (direct) {
+    std::copy_n(result[0].lane, w.size, dst[0]);
+  } else if (plain) {
+    for (unsigned r = 0; r < 2; ++r) merge(dst[r], result[r].lane, mask, w);
+  } else {
     Inst half = in;
-    half.dst.index = static_cast<uint16_t>(in.dst.index + r);
-    if (!plain || in.clamp) commit(w, half, Type::f32, mask, {result[r].lane, nullptr}, false);
-    else if (mask == all_lanes(w)) std::copy_n(result[r].lane, w.size, w.vreg(half.dst.index));
-    else blend(w.vreg(half.dst.index), result[r].lane, mask);
+    for (unsigned r = 0; r < 2; ++r) {
+      half.dst.index = static_cast<uint16_t>(in.dst.index + r);
+      commit(w, half, Type::f32, mask, {result[r].lane, nullptr}, false);
+    }
   }
 }
-constexpr auto add32 = [](float a, float b) { return settle(a + b, a, b); };
-constexpr auto mul32 = [](float a, float b) { return settle(a * b, a, b); };
-constexpr auto fma32 = [](float a, float b, float c) { return settle(fused(a, b, c), a, b, c); };
+constexpr auto add32 = [](float a, float b) { return a + b; };
+constexpr auto mul32 = [](float a, float b) { return a * b; };
+constexpr auto fma32 = [](float a, float b, float c) { return fused(a, b, c); };
 
 inline void pk_mov(Wave& w, const Inst& in) {
   if (!accepted(w, in)) return;

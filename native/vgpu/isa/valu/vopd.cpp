@@ -16,16 +16,18 @@ bool reads(const Inst& half, std::uint16_t vgpr) {
 
 }  // namespace
 
+VopdOrder vopd_order(const Inst& x, const Inst& y) {
+  if (!reads(y, x.dst.index)) return VopdOrder::x_first;
+  return reads(x, y.dst.index) ? VopdOrder::together : VopdOrder::y_first;
+}
+
 void execute_vopd(Wave& wave, const Inst& x) {
   const Inst& y = *x.dual;
-  if (!reads(y, x.dst.index)) {
-    x.row->handler(wave, x);
-    if (wave.state == Wave::State::running) y.row->handler(wave, y);
-    return;
-  }
-  if (!reads(x, y.dst.index)) {
-    y.row->handler(wave, y);
-    if (wave.state == Wave::State::running) x.row->handler(wave, x);
+  if (x.vopd_order != VopdOrder::together) [[likely]] {
+    const bool x_first = x.vopd_order == VopdOrder::x_first;
+    const Inst &first = x_first ? x : y, &second = x_first ? y : x;
+    first.row->handler(wave, first);
+    if (wave.state == Wave::State::running) second.row->handler(wave, second);
     return;
   }
   // Each half reads what the other writes: run X, put its old destination back for Y, then write X's result again.
