@@ -151,6 +151,12 @@ def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
     head, colon, tail = text.rpartition(":")
     if colon and head and is_tag(tail) and not whole.exists():
         location = LayoutLocation(Path(head), tail)
+    elif text and not must_exist and colon and "/" not in tail:
+        raise UsageError(
+            f"oci:{text}: {tail!r} is no tag: letters, digits, '.', '_' and '-', at most 128",
+            code="usage.output-form",
+            hint=typed(f"oci:{head or 'DIR'}:latest"),
+        )
     elif text:
         location = LayoutLocation(whole)
     else:

@@ -24,7 +24,7 @@ from kerncap.results import (
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
-from kerncap.verdict.plan import CAPTURED, FAULT, POISONED, REFERENCE, Plan, written_bytes
+from kerncap.verdict.plan import CAPTURED, FAULT, PERTURBATION, PERTURBED, POISONED, REFERENCE, Plan, written_bytes
 from kerncap.verdict.ranges import normalise, subtract, total
 from kerncap.verdict.types import argument_at, type_at
 
@@ -189,6 +189,11 @@ def _conclude(
     reasons += [f"best-effort capture: {why}" for why in capture.inconsistency]
     if new_noise_bytes:
         reasons.append(f"{new_noise_bytes} bytes differ between iterations, beyond what the bundle recorded")
+    if PERTURBED in plan.names and plan.tolerance.rtol >= PERTURBATION:
+        reasons.append(
+            f"rtol {plan.tolerance.rtol:g} is no less than the change of perturbed inputs ({PERTURBATION:g}): "
+            "a variant that only knows the captured case may pass"
+        )
     exact = all(j.agrees for j in judgements)
     tolerable = all(j.within_tolerance for j in judgements)
     agreeing = first.iterations_agree

@@ -22,6 +22,8 @@ POISONED = "poisoned"
 PERTURBED = "perturbed"
 REFERENCE = "reference"
 SEED = 20240229
+PERTURBATION = 1 / 16
+"""Relative change of perturbed floats, at most. Source: native/replay/initial_state.cpp."""
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ PROGRAMS = {
     "test_thrust_binary_search": 21,
 }
 
-# Debian's code objects for gfx1100 (LLVM 21) take the flag of the third item of four from the first: the kernel
+# Taken for a fault of Debian's code objects for gfx1100 (LLVM 21), unconfirmed on hardware: in the disassembled one,
 # partition_kernel<..., signed char, ...> chooses the address of ds_store_b8_d16_hi by the condition v_cmp_eq_u32 1, v5
-# of ds_store_b8 before it, where bit 16 of the flags was meant. Hardware executes the same instructions.
+# of ds_store_b8 before it, where bit 16 of the flags seems to be meant.
 COMPILER_FAULTS = {
     ("gfx1100", "test_thrust_partition"): {
         "TestPartitionCopyStencil",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from containers import DevContainer
+from vgpu_programs import Programs, build_programs
 from workbench import CASES, TARGETS, Workbench
 
 # Everything runs on the first combination; each case also runs on one of the others, in turn.
@@ -34,3 +35,8 @@ _WORKBENCHES: dict[str, Workbench] = {}
 @pytest.fixture(scope="session")
 def workbench(dev_container: DevContainer) -> Workbench:
     return _WORKBENCHES.setdefault(dev_container.name, Workbench(dev_container))
+
+
+@pytest.fixture(scope="session")
+def programs(dev_container: DevContainer) -> Programs:
+    return build_programs(dev_container)

@@ -25,8 +25,9 @@ def test_a_few_random_programs(dev_container: DevContainer) -> None:
 @pytest.mark.full
 @pytest.mark.timeout(3600)
 def test_many_random_programs_at_every_level(dev_container: DevContainer) -> None:
-    said = campaign(dev_container, "--seeds", "1:31", "--all-levels", "--reduce", "120", timeout_s=3500)
-    assert "campaign: 540 programs run, 0 failed" in said
+    """Some minutes; `make fuzz` is for hours."""
+    said = campaign(dev_container, "--seeds", "1:9", "--all-levels", "--reduce", "120", timeout_s=3500)
+    assert "campaign: 144 programs run, 0 failed" in said
 
 
 def test_a_difference_is_found_and_reduced(dev_container: DevContainer) -> None:

@@ -8,59 +8,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from containers import DevContainer
-
-TARGETS = ("gfx90a", "gfx942", "gfx1100")
-SIGABRT, SIGSEGV = 134, 139
-
-Run = subprocess.CompletedProcess[str]
-
-
-@dataclass
-class Programs:
-    """The test programs of one suite, compiled once, and a way to run them on a virtual GPU."""
-
-    container: DevContainer
-    hip: Path
-    hsa: Path
-    kernels: dict[str, Path]
-
-    def run(self, config: str, *argv: str | os.PathLike[str], timeout_s: float = 120) -> Run:
-        environment = {"KERNCAP_VGPU": config, "LD_PRELOAD": str(self.container.native_dir / "libkerncap-vgpu.so")}
-        # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
-        return self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
-
-    def run_hip(self, config: str, *sections: str) -> Run:
-        return self.run(config, self.hip, *sections)
-
-    def run_hsa(self, config: str, *sections: str) -> Run:
-        return self.run(config, self.hsa, self.kernels[config.split(",")[0]], *sections)
-
-
-@pytest.fixture(scope="session")
-def programs(dev_container: DevContainer) -> Programs:
-    sources, work = dev_container.root / "tests" / "programs", dev_container.work
-    hip, hsa = work / "vgpu_hip", work / "vgpu_hsa"
-    archs = [f"--offload-arch={t}" for t in TARGETS]
-    dev_container.run(["hipcc", *archs, "-O2", sources / "vgpu_hip.hip", "-o", hip], check=True)
-    dev_container.run(["g++", "-std=c++20", sources / "vgpu_hsa.cpp", "-o", hsa, "-lhsa-runtime64"], check=True)
-    kernels = {}
-    for target in TARGETS:
-        kernels[target] = work / f"vgpu_hsa_{target}.hsaco"
-        flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
-        argv = ["hipcc", *flags, sources / "vgpu_hsa_kernels.hip", "-o", kernels[target]]
-        dev_container.run(argv, check=True)
-    return Programs(dev_container, hip, hsa, kernels)
-
-
-def passed(done: Run) -> None:
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "EXIT-SUCCESS" in done.stdout
-    assert "kerncap-vgpu:" not in done.stderr, done.stderr
+from vgpu_programs import SIGABRT, SIGSEGV, TARGETS, Programs, passed
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -422,9 +422,12 @@ TEST(Decode, UnknownStopsByName) {
   const Decoded gds = decode(Target::gfx942, 64, Words{0xd8000000u | 0x36u << 17 | 1u << 16, 0x04000002}, 0);
   EXPECT_EQ(gds.status, Decoded::Status::unknown);
   EXPECT_NE(gds.reason.find("gds"), std::string::npos);
-  const Decoded gws = decode(Target::gfx1100, 32, Words{0xd8000000u | 0x1du << 18 | 1u << 17 | 4, 0x00000200}, 0);
-  EXPECT_EQ(gws.status, Decoded::Status::unknown);
+  const Decoded gws = decode(Target::gfx1100, 32, Words{0xd8000000u | 0x1du << 18 | 1u << 17 | 4, 0x00000002}, 0);
+  EXPECT_EQ(gws.status, Decoded::Status::ok);
   EXPECT_EQ(print(gws, Target::gfx1100, 32), "ds_gws_barrier v2 offset:4 gds");
+  const Decoded semaphore = decode(Target::gfx1100, 32, Words{0xd8000000u | 0x1cu << 18 | 1u << 17 | 4, 0}, 0);
+  EXPECT_EQ(semaphore.status, Decoded::Status::unknown);
+  EXPECT_EQ(print(semaphore, Target::gfx1100, 32), "ds_gws_sema_p offset:4 gds");
   EXPECT_EQ(decode(Target::gfx942, 64, Words{0xc0060100}, 0).status, Decoded::Status::illegal);  // cut short
   EXPECT_EQ(decode(Target::gfx942, 64, Words{0xc0121f00, 0}, 0).status, Decoded::Status::illegal);  // s[124:139]
 }

@@ -311,7 +311,7 @@ TEST(ScalarRows, WhatHasNoEffectHere) {
   for (const char* name :
        {"s_nop", "s_wakeup", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_ttracedata_imm",
         "s_set_inst_prefetch_distance", "s_clause", "s_delay_alu", "s_waitcnt", "s_waitcnt_depctr", "s_wait_idle", "s_wait_event",
-        "s_sleep", "s_version", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt", "s_dcache_inv",
+        "s_version", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt", "s_dcache_inv",
         "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_gl1_inv"})
     on_all(name, [](Target t, const Row& row) {
       Machine m(t);
@@ -329,6 +329,12 @@ TEST(ScalarRows, StateOfTheWave) {
     Machine m(t);
     m.run(row);
     EXPECT_EQ(m.wave.state, Wave::State::ended);
+  });
+  on_all("s_sleep", [](Target t, const Row& row) {
+    Machine m(t);
+    m.run(row, 1);
+    EXPECT_EQ(m.wave.state, Wave::State::asleep);
+    EXPECT_EQ(m.wave.next_pc, kNextPc);
   });
   on_all("s_barrier", [](Target t, const Row& row) {
     Machine m(t);

@@ -11,7 +11,7 @@ import pytest
 from synthetic import make_reproducer, read_json, write_json
 
 from kerncap.bundle import open_bundle
-from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation, tar_name
+from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation, parse_output, tar_name
 from kerncap.bundle.seal import seal
 from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
@@ -112,6 +112,15 @@ def test_tags_choose(tmp_path: Path, reproducer: Path) -> None:
     assert caught.value.code == "usage.no-such-tag"
     assert (caught.value.hint or "").startswith(f"kerncap inspect oci:{tmp_path}/")
     assert "v1" in caught.value.message
+
+
+@pytest.mark.parametrize("tail", ["bad tag", "-v1", "ü", "x" * 129, ""])
+def test_what_is_no_tag_does_not_become_a_folders_name(tmp_path: Path, tail: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_output(f"oci:{tmp_path}/l:{tail}")
+    assert caught.value.code == "usage.output-form"
+    assert "is no tag" in caught.value.message
+    assert parse_output(f"oci:{tmp_path}/a:b/l").path == tmp_path / "a:b" / "l"
 
 
 @pytest.mark.parametrize("location", [LayoutLocation, TarLocation])

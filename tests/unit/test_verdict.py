@@ -320,8 +320,16 @@ def test_within_tolerance_verdict_and_its_cross_check(bundle: Bundle, tmp_path: 
     right = run_json()
     verdict = judge(plan, capture, run_json(mismatch_bytes=wrong), run_json(bytes_compared=0), right)
     assert (verdict.verdict, verdict.passed) == ("within-tolerance", True)
+    assert not any("may pass" in reason for reason in verdict.reasons)
     with pytest.raises(ReplayError):
         judge(plan, capture, run_json(mismatch_bytes=wrong + 1), run_json(bytes_compared=0), right)
+
+
+def test_a_tolerance_that_hides_the_perturbation_is_said(bundle: Bundle, tmp_path: Path) -> None:
+    capture = replace(bundle.capture, write_set=None)
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v", tolerance=Tolerance(rtol=0.1))
+    verdict = judge(plan, capture, run_json(), run_json(bytes_compared=0), run_json())
+    assert any("rtol 0.1 is no less than the change of perturbed inputs (0.0625)" in why for why in verdict.reasons)
 
 
 def test_write_set_from_a_trace(bundle: Bundle, tmp_path: Path) -> None:

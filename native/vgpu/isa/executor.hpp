@@ -46,6 +46,8 @@ class Interrupt {
   virtual void raise(std::uint32_t event_id) noexcept = 0;
 };
 
+class GlobalSync;  // memory/global_sync.hpp
+
 struct Dispatch {
   hsa_kernel_dispatch_packet_t packet;  // a copy
   std::uint64_t packet_va = 0;          // where the packet stays until the kernel ends (dispatch pointer)
@@ -60,6 +62,7 @@ struct Dispatch {
   std::uint32_t shared_aperture_hi = 0;
   std::uint32_t private_aperture_hi = 0;
   Interrupt* interrupt = nullptr;
+  GlobalSync* sync = nullptr;  // of a queue that was given it
 };
 
 // What a dispatch did, for the cost model of device timestamps (docs/virtual-gpu.md). Sums over all waves: the same

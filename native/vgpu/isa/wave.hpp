@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,10 @@ struct Wave {
   std::uint32_t scratch_lane_bytes = 0;
   // VGPR indexing (s_set_gpr_idx_on, gfx9): the run loop shifts VALU operands by m0[7:0] as m0[15:12] says.
   bool gpr_index_on = false;
-  // Set by a handler to end the run loop; the loop turns it into an Outcome.
-  enum class State : std::uint8_t { running, ended, at_barrier, stopped } state = State::running;
+  std::optional<std::uint32_t> sync_round;  // of the barrier of GlobalSync that it waits at
+  // Set by a handler to end the run loop; the loop turns it into an Outcome. A wave that sleeps ends its turn: as a rule it
+  // waits for another one.
+  enum class State : std::uint8_t { running, asleep, ended, at_barrier, stopped } state = State::running;
   Outcome::Kind stop_kind = Outcome::Kind::completed;
   std::uint64_t fault_va = 0;
   bool fault_write = false;

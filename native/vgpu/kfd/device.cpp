@@ -187,6 +187,7 @@ bool Device::remove_queue(std::uint32_t id) {
   if (it == queues_.end()) return false;
   const QueueEntry entry = std::move(it->second);
   queues_.erase(it);
+  if (entry.slot.gpu->sync_queue == id) entry.slot.gpu->sync_queue.reset();
   lock.unlock();
   entry.queue->stop();
   release_queue(entry.slot);
@@ -199,6 +200,19 @@ bool Device::suspend_queue(std::uint32_t id, bool suspended) {
   if (it == queues_.end()) return false;
   it->second.queue->suspend(suspended);
   return true;
+}
+
+// Source: amdgpu, kfd_ioctl_alloc_queue_gws() and pqm_set_gws().
+int Device::assign_sync(std::uint32_t id, bool wanted) {
+  const std::lock_guard lock(queues_mutex_);
+  const auto it = queues_.find(id);
+  if (it == queues_.end()) return EINVAL;
+  Gpu& gpu = *it->second.slot.gpu;
+  if (wanted == gpu.sync_queue.has_value()) return wanted ? EBUSY : EINVAL;
+  if (wanted) gpu.sync_queue = id;
+  else gpu.sync_queue.reset();
+  it->second.queue->use(wanted ? &gpu.sync : nullptr);
+  return 0;
 }
 
 void Device::cancel_all() noexcept {

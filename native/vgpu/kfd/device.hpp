@@ -34,6 +34,8 @@ struct Gpu {
   VramAccount vram;
   std::shared_ptr<Storage> doorbells;
   std::bitset<kDoorbells> used_doorbells;
+  isa::GlobalSync sync;
+  std::optional<std::uint32_t> sync_queue;  // id of the queue that has it; with queues_mutex_ held
   GpuContext context;
 };
 
@@ -86,6 +88,8 @@ class Device {
   void start_queue(const QueueSlot& slot, std::unique_ptr<Queue> queue);
   bool remove_queue(std::uint32_t id);
   bool suspend_queue(std::uint32_t id, bool suspended);
+  // Gives global wave sync to a queue or takes it away: one queue a GPU can have it. Returns 0 or an errno value.
+  int assign_sync(std::uint32_t id, bool wanted);
   void cancel_all() noexcept;
 
  private:

@@ -43,7 +43,6 @@ bool is_refused(unsigned number) {
     case _IOC_NR(AMDKFD_IOC_SMI_EVENTS):
     case _IOC_NR(AMDKFD_IOC_DBG_TRAP):
     case _IOC_NR(AMDKFD_IOC_SVM):
-    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS):
     case _IOC_NR(AMDKFD_IOC_CRIU_OP): return true;
     default: return false;
   }
@@ -70,6 +69,7 @@ int dispatch(Device& device, unsigned long request, void* argument) {
     case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU): return call(ioctls::map_memory);
     case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU): return call(ioctls::unmap_memory);
     case _IOC_NR(AMDKFD_IOC_SET_CU_MASK): return call(ioctls::set_cu_mask);
+    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS): return call(ioctls::alloc_queue_gws);
     case _IOC_NR(AMDKFD_IOC_GET_DMABUF_INFO): return call(ioctls::dmabuf_info);
     case _IOC_NR(AMDKFD_IOC_IMPORT_DMABUF): return call(ioctls::import_dmabuf);
     case _IOC_NR(AMDKFD_IOC_EXPORT_DMABUF): return call(ioctls::export_dmabuf);

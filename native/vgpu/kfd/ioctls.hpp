@@ -26,6 +26,7 @@ int create_queue(Device&, kfd_ioctl_create_queue_args&);
 int destroy_queue(Device&, kfd_ioctl_destroy_queue_args&);
 int update_queue(Device&, kfd_ioctl_update_queue_args&);
 int set_cu_mask(Device&, kfd_ioctl_set_cu_mask_args&);
+int alloc_queue_gws(Device&, kfd_ioctl_alloc_queue_gws_args&);
 
 int get_version(Device&, kfd_ioctl_get_version_args&);
 int clock_counters(Device&, kfd_ioctl_get_clock_counters_args&);

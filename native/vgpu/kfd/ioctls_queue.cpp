@@ -64,4 +64,9 @@ int update_queue(Device& device, kfd_ioctl_update_queue_args& args) {
 
 int set_cu_mask(Device&, kfd_ioctl_set_cu_mask_args&) { return 0; }  // where workgroups run cannot be observed
 
+int alloc_queue_gws(Device& device, kfd_ioctl_alloc_queue_gws_args& args) {
+  args.first_gws = 0;
+  return device.assign_sync(args.queue_id, args.num_gws != 0);
+}
+
 }  // namespace kerncap::vgpu::ioctls

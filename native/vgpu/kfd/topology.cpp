@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "vgpu/isa/memory/global_sync.hpp"
 #include "vgpu/kfd/cards.hpp"
 #include "vgpu/kfd/model.hpp"
 
@@ -89,7 +90,7 @@ std::string gpu_node(const Config& config, unsigned gpu) {
   return text({{"cpu_cores_count", 0}, {"simd_count", m.simd_count}, {"mem_banks_count", 1},
                {"caches_count", kCaches}, {"io_links_count", config.gpus}, {"p2p_links_count", 0},
                {"cpu_core_id_base", 0}, {"simd_id_base", 0x80001000u}, {"max_waves_per_simd", m.waves_per_simd},
-               {"lds_size_in_kb", m.lds_kib}, {"gds_size_in_kb", 0}, {"num_gws", 0}, {"wave_front_size", m.wave_size},
+               {"lds_size_in_kb", m.lds_kib}, {"gds_size_in_kb", 0}, {"num_gws", isa::GlobalSync::kResources}, {"wave_front_size", m.wave_size},
                {"array_count", m.arrays}, {"simd_arrays_per_engine", m.arrays_per_engine},
                {"cu_per_simd_array", m.cu_per_array}, {"simd_per_cu", m.simd_per_cu}, {"max_slots_scratch_cu", 32},
                {"gfx_target_version", m.gfx_target_version}, {"vendor_id", 0x1002}, {"device_id", m.device_id},

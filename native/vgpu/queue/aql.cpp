@@ -221,6 +221,7 @@ Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slo
 
   EventInterrupt interrupt(gpu_.events);
   dispatch.interrupt = &interrupt;
+  dispatch.sync = global_sync();
   AccessRanges accesses;
   AccessRanges* const trace = gpu_.trace.enabled() ? &accesses : nullptr;
   const isa::Outcome outcome =

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "vgpu/isa/memory/global_sync.hpp"
 #include "vgpu/kfd/model.hpp"
 #include "vgpu/memory/page_table.hpp"
 #include "vgpu/queue/events.hpp"
@@ -52,6 +53,8 @@ class Queue {
   // As stop(), without joining: the process is exiting.
   void cancel() noexcept;
   void suspend(bool suspended) noexcept;
+  // Kernels of this queue may use it from now on; nullptr: they may not.
+  void use(isa::GlobalSync* sync) noexcept { sync_.store(sync, std::memory_order_relaxed); }
 
   // Called by the doorbell watcher for a parked queue.
   bool rung() const noexcept { return doorbell_->load(std::memory_order_relaxed) != kNotRung; }
@@ -69,6 +72,7 @@ class Queue {
   // The doorbell's last value; taken before step().
   std::uint64_t doorbell_value() const { return last_rung_; }
   const std::atomic<bool>& cancelled() const { return cancelled_; }
+  isa::GlobalSync* global_sync() const noexcept { return sync_.load(std::memory_order_relaxed); }
   // Tells the application and stderr; the queue then halts and the packet's signal never completes.
   void page_fault(const Fault& fault, std::string_view who) noexcept;
 
@@ -88,6 +92,7 @@ class Queue {
   std::atomic<std::uint64_t>* doorbell_;
   std::uint64_t last_rung_ = kNotRung;
   std::atomic<bool> cancelled_{false}, suspended_{false};
+  std::atomic<isa::GlobalSync*> sync_{nullptr};
   std::mutex mutex_;
   std::condition_variable woken_;
   bool wake_ = false;

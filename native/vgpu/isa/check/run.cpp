@@ -110,6 +110,7 @@ class CheckedRun {
     for (Wave& w : r.waves) {
       if (w.state == Wave::State::running) {
         run_wave(r, w);
+        if (w.state == Wave::State::asleep) w.state = Wave::State::running;
         if (w.state == Wave::State::stopped) {
           describe_stop(w);
           return true;

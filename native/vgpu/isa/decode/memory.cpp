@@ -4,6 +4,16 @@
 
 namespace kerncap::vgpu::isa {
 
+namespace {
+
+// Global wave sync, which always has the gds bit.
+bool is_gws(unsigned op, bool gfx9) {
+  const unsigned first = gfx9 ? 0x98 : 0x18;
+  return op >= first && op < first + 6;
+}
+
+}  // namespace
+
 void decode_ds(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
@@ -14,7 +24,8 @@ void decode_ds(Decoding& d) {
   Inst& inst = d.inst();
   inst.gds = gfx9 ? field(w, 16, 16) : field(w, 17, 17);
   // Source: Linux, amdgpu, gfx_v9_0_set_gds_init: no such memory since gfx90a. gfx1100 has some, for graphics queues.
-  if (inst.gds) d.unknown(gfx9 ? "gds modifier: the target has no GDS memory" : "gds modifier: compute queues get no GDS memory");
+  if (inst.gds && !is_gws(op, gfx9))
+    d.unknown(gfx9 ? "gds modifier: the target has no GDS memory" : "gds modifier: compute queues get no GDS memory");
   const bool acc = gfx9 && field(w, 25, 25);
   inst.offset0 = static_cast<std::uint8_t>(field(w, 7, 0));
   inst.offset1 = static_cast<std::uint8_t>(field(w, 15, 8));

@@ -13,8 +13,9 @@
 
 namespace kerncap::vgpu::isa {
 
-// Workgroups that one run loop has in flight at most.
-inline constexpr std::size_t kMaxResident = 512;
+// Workgroups that one run loop has in flight at most: no fewer than the biggest of the targets holds (gfx942: 304 compute
+// units with 32 waves each), so that a cooperative launch that the runtime accepts can meet at a grid barrier.
+inline constexpr std::size_t kMaxResident = 304 * 32;
 
 class Grid {
  public:

@@ -172,6 +172,7 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.pc = k.entry_va;
   w.scc = w.stored = false;
   w.gpr_index_on = false;
+  w.sync_round.reset();
   w.state = Wave::State::running;
 }
 

@@ -21,6 +21,10 @@ constexpr unsigned kTurnsBeforeNext = 64;
 constexpr std::uint64_t kInviteAfter = 2'000;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
+void awake(Wave& w) {
+  if (w.state == Wave::State::asleep) w.state = Wave::State::running;
+}
+
 CodeCache& code_of_this_thread() {
   thread_local CodeCache code;
   return code;
@@ -92,7 +96,9 @@ bool Worker::turn(Resident& r) {
       const std::uint64_t quantum = spins ? kSpinQuantum : kWaveQuantum;
       const Work done = run_wave(w, code_, std::min(quantum, invite_at_ - work_.instructions));
       work_.add(done);
-      spins = w.state == Wave::State::running && done.instructions == quantum && comes_around(w);
+      const bool turn_over = done.instructions == quantum || w.state == Wave::State::asleep;
+      awake(w);
+      spins = w.state == Wave::State::running && turn_over && comes_around(w);
       spinning += spins;
       if (w.state == Wave::State::stopped) run_.stop(describe(w));
       if (run_.stopped()) return false;
@@ -118,6 +124,7 @@ bool Worker::comes_around(Wave& w) {
   const bool scc = w.scc;
   for (std::uint64_t n = 0; n < kSpinLoop; ++n) {
     work_.add(run_wave(w, code_, 1));
+    awake(w);
     if (w.state != Wave::State::running) return false;
     if (w.pc == pc)
       return w.scc == scc && std::equal(w.v, w.v + vectors, before_.begin()) &&

@@ -1,8 +1,10 @@
 // DS instructions that are neither plain loads and stores nor atomics: two addresses, permutes, swizzle, append.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "vgpu/isa/memory/atomic_ops.hpp"
+#include "vgpu/isa/memory/global_sync.hpp"
 #include "vgpu/isa/memory/lanes.hpp"
 #include "vgpu/isa/memory/tables.hpp"
 
@@ -178,6 +180,32 @@ void count(Wave& w, const Inst& i) {
 }
 void nothing(Wave&, const Inst&) {}
 
+// Global wave sync: which resource, and the first active lane's data.
+struct SyncOperands {
+  GlobalSync* sync = nullptr;
+  unsigned resource = 0;
+  u32 data = 0;
+};
+SyncOperands sync_operands(Wave& w, const Inst& i) {
+  const u64 exec = w.exec();
+  if (!w.dispatch->sync) w.stop(Outcome::Kind::illegal, "the queue has no global wave sync");
+  else if (!exec) w.stop(Outcome::Kind::unimplemented, "global wave sync without an active lane");
+  if (w.state == Wave::State::stopped) return {};
+  const unsigned resource = ((w.s[kM0] >> 16 & 63) + static_cast<unsigned>(i.offset)) % GlobalSync::kResources;
+  return {w.dispatch->sync, resource, w.vreg(i.src[0].index)[std::countr_zero(exec)]};
+}
+void sync_init(Wave& w, const Inst& i) {
+  const SyncOperands o = sync_operands(w, i);
+  if (o.sync) o.sync->init(o.resource, o.data);
+}
+// A wave that waits comes to the instruction again: other waves and workgroups get their turns meanwhile.
+void sync_barrier(Wave& w, const Inst& i) {
+  const SyncOperands o = sync_operands(w, i);
+  if (!o.sync || o.sync->arrive(o.resource, o.data, w.sync_round)) return;
+  w.next_pc = w.pc;
+  w.state = Wave::State::asleep;
+}
+
 #define DS(NAME, NAME11, OP9, OP11, DST, ADDR, A, B, FLAGS, ...) \
   Row { NAME, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::DST, Type::ADDR, Type::A, Type::B, __VA_ARGS__, FLAGS }
 constexpr std::uint16_t no = kNoOpcode;
@@ -204,13 +232,14 @@ const Row rows[] = {
     DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, addtid<false>),
     DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, addtid<true>),
     DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kReturns, conditional_exchange),
-    // Global wave sync: known by name only.
+    // Global wave sync: what HIP's cooperative launches use is here, semaphores are known by name only. The data register stands
+    // in the field of the address. Source: LLVM, DSInstructions.td, has_gws_data0.
     DS("ds_gws_sema_release_all", nullptr, 0x98, 0x18, none, none, none, none, kNone, nullptr),
-    DS("ds_gws_init", nullptr, 0x99, 0x19, none, none, b32, none, kNone, nullptr),
+    DS("ds_gws_init", nullptr, 0x99, 0x19, none, b32, none, none, kNone, sync_init),
     DS("ds_gws_sema_v", nullptr, 0x9a, 0x1a, none, none, none, none, kNone, nullptr),
-    DS("ds_gws_sema_br", nullptr, 0x9b, 0x1b, none, none, b32, none, kNone, nullptr),
+    DS("ds_gws_sema_br", nullptr, 0x9b, 0x1b, none, b32, none, none, kNone, nullptr),
     DS("ds_gws_sema_p", nullptr, 0x9c, 0x1c, none, none, none, none, kNone, nullptr),
-    DS("ds_gws_barrier", nullptr, 0x9d, 0x1d, none, none, b32, none, kNone, nullptr),
+    DS("ds_gws_barrier", nullptr, 0x9d, 0x1d, none, b32, none, none, kNone, sync_barrier),
     DS("ds_bvh_stack_rtn_b32", nullptr, no, 0xad, b32, b32, b32, b128, kNone, nullptr),
 };
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <string>
-#include <thread>
 
 #include "vgpu/isa/scalar/alu.hpp"
 #include "vgpu/isa/scalar/tables.hpp"
@@ -43,7 +42,7 @@ void call(Wave& w, const Inst& i) {
 
 void end_program(Wave& w, const Inst&) { w.state = Wave::State::ended; }
 void barrier(Wave& w, const Inst&) { w.state = Wave::State::at_barrier; }
-void sleep(Wave&, const Inst&) { std::this_thread::yield(); }
+void sleep(Wave& w, const Inst&) { w.state = Wave::State::asleep; }
 
 void halt(Wave& w, const Inst& i) {
   if (i.simm & 1) w.stop(Outcome::Kind::trapped, "s_sethalt " + std::to_string(i.simm));
