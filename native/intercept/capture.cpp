@@ -220,8 +220,8 @@ void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
   auto bytes = snapshot.read(va, size);
   if (!bytes) throw Error("capture.kernarg", "the kernarg segment could not be read");
   facts.kernarg = std::move(*bytes);
-  const Allocation* const holder = snapshot.region_of(va);
-  if (holder != nullptr && !argument_points_into(facts, holder->va, holder->end())) snapshot.holds_kernarg(va);
+  snapshot.holds_kernarg(va);
+  for (const std::uint64_t pointer : pointer_values(facts)) snapshot.pointed_to(pointer);  // it overrides
 }
 
 void Capture::take() {

@@ -60,8 +60,8 @@ std::optional<std::size_t> region_holding(const Index& index, std::uint64_t va) 
 }
 
 bool is_pointer(const KernelArgument& argument) {
-  constexpr std::array<std::string_view, 4> kinds = {"global_buffer", "hidden_hostcall_buffer", "hidden_heap_v1",
-                                                     "hidden_printf_buffer"};
+  constexpr std::array<std::string_view, 5> kinds = {"global_buffer", "hidden_hostcall_buffer", "hidden_heap_v1",
+                                                     "hidden_printf_buffer", "hidden_multigrid_sync_arg"};
   return argument.size == sizeof(std::uint64_t) && std::find(kinds.begin(), kinds.end(), argument.value_kind) != kinds.end();
 }
 
@@ -214,12 +214,12 @@ void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> var
   std::sort(regions.begin(), regions.end(), [](const Allocation& a, const Allocation& b) { return a.va < b.va; });
 }
 
-bool argument_points_into(const CaptureFacts& facts, std::uint64_t va, std::uint64_t end) {
-  if (!facts.description) return false;
-  return std::any_of(facts.description->arguments.begin(), facts.description->arguments.end(), [&](const auto& argument) {
-    const auto pointer = pointer_value(argument, facts);
-    return pointer && *pointer >= va && *pointer < end;
-  });
+std::vector<std::uint64_t> pointer_values(const CaptureFacts& facts) {
+  std::vector<std::uint64_t> values;
+  if (!facts.description) return values;
+  for (const KernelArgument& argument : facts.description->arguments)
+    if (const auto pointer = pointer_value(argument, facts)) values.push_back(*pointer);
+  return values;
 }
 
 Json kernarg_document(CaptureFacts& facts, const Index& index) {

@@ -63,8 +63,8 @@ std::vector<Allocation> unnamed_variables(CaptureFacts& facts);
 // Puts them between the regions, in order. One that lies in memory that is a region already stays part of that.
 void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> variables);
 
-// Whether one of the dispatch's pointer arguments points into [va, end).
-bool argument_points_into(const CaptureFacts& facts, std::uint64_t va, std::uint64_t end);
+// Values of the dispatch's pointer arguments, hidden ones too.
+std::vector<std::uint64_t> pointer_values(const CaptureFacts& facts);
 
 // Pointer arguments into memory that is not in the closure are added to facts.unreadable.
 Json kernarg_document(CaptureFacts& facts, const Index& index);

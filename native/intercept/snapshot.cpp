@@ -163,6 +163,15 @@ const Allocation* Snapshot::region_of(std::uint64_t va) const {
   return found == entries_.end() ? nullptr : &found->region;
 }
 
+void Snapshot::pointed_to(std::uint64_t va) {
+  for (Entry& entry : entries_) {
+    if (va < entry.region.va || va >= entry.region.end() || !entry.kernarg) continue;
+    entry.kernarg = false;
+    std::erase(entry.region.flags, "holds-kernarg");
+    if (entry.region.segment == Segment::kernarg) entry.region.segment = Segment::host;
+  }
+}
+
 void Snapshot::holds_kernarg(std::uint64_t va) {
   for (Entry& entry : entries_) {
     if (va < entry.region.va || va >= entry.region.end()) continue;

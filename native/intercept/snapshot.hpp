@@ -43,6 +43,9 @@ class Snapshot {
   // That region is used for kernarg segments: it has no post-state. In host memory it also counts as segment `kernarg`
   // (HIP 5.7.1 takes kernarg segments from a pool without that flag, HIP 6.4.3 from device memory where there is a large BAR).
   void holds_kernarg(std::uint64_t va);
+  // An argument points there: whatever else the region is used for, it is compared like any other (HIP places what a grid
+  // barrier counts in beside the arguments of a cooperative launch).
+  void pointed_to(std::uint64_t va);
 
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
