@@ -121,7 +121,7 @@ def test_an_unimplemented_instruction_is_named(workbench: Workbench, target: str
     assert "[vgpu.unimplemented-instruction]" in said
     found = re.search(rf"{target}: (\S+) .*?at pc 0x([0-9a-f]+) words((?: [0-9a-f]{{8}})+): ", said)
     assert found, said
-    assert found[1] == "ds_gws_barrier"
+    assert found[1] == "ds_gws_sema_p"
     assert int(found[2], 16) % 4 == 0
     first = int(found[3].split()[0], 16)
     assert first >> 26 == 0b110110, "the DS encoding"
