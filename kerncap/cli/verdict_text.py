@@ -96,12 +96,14 @@ def _mismatch(found: Mismatch) -> tuple[str, ...]:
 
 def _value(text: str, kind: str | None) -> str:
     """Bytes as they lie in memory and, when their type is known and they are whole elements, the numbers."""
+    shown = text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
+    if kind is None:
+        return shown
     from kerncap.verdict.compare import values_of  # numpy takes time to load and is not needed for most verdicts
     from kerncap.verdict.types import SHOWN_BYTES
 
-    shown = text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
     data = bytes.fromhex(text[:_SHOWN_HEX])
-    if kind is None or not data or len(data) % SHOWN_BYTES[kind]:
+    if not data or len(data) % SHOWN_BYTES[kind]:
         return shown
     digits = f".{_DIGITS[kind]}g" if kind in _DIGITS else "d"
     numbers = ", ".join(format(value, digits) for value in values_of(data, kind).tolist())

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import jinja2
 
@@ -21,6 +22,8 @@ Role = Literal["base", "toolchain", "dev", "runtime", "apps"]
 ROLES: tuple[Role, ...] = ("base", "toolchain", "dev", "runtime")
 
 DEFAULT_SUITE = "trixie"
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -60,25 +63,11 @@ class Catalog:
 
     def base(self, name: str) -> Base:
         """Raises: UsageError `usage.unknown-suite`."""
-        if name not in self.bases:
-            known = ", ".join(self.bases)
-            raise UsageError(
-                f"no base image is named {name!r}; known: {known}",
-                code="usage.unknown-suite",
-                hint="kerncap image list",
-            )
-        return self.bases[name]
+        return _named(self.bases, name, what="base image", code="usage.unknown-suite")
 
     def app(self, name: str) -> App:
         """Raises: UsageError `usage.unknown-app`."""
-        if name not in self.apps:
-            known = ", ".join(self.apps)
-            raise UsageError(
-                f"no image of real programs is named {name!r}; known: {known}",
-                code="usage.unknown-app",
-                hint="kerncap image list",
-            )
-        return self.apps[name]
+        return _named(self.apps, name, what="image of real programs", code="usage.unknown-app")
 
     def render(self, role: Literal["dev", "runtime"], base: Base, version: str) -> str:
         """The Dockerfile of one image."""
@@ -96,6 +85,13 @@ class Catalog:
             keep_trailing_newline=True,
         )
         return environment.get_template(f"{role}.Dockerfile.j2")
+
+
+def _named(known: Mapping[str, _T], name: str, *, what: str, code: str) -> _T:
+    if name not in known:
+        text = f"no {what} is named {name!r}; known: {', '.join(known)}"
+        raise UsageError(text, code=code, hint="kerncap image list")
+    return known[name]
 
 
 def image_name(role: Role, suite: str) -> str:
