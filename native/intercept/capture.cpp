@@ -220,8 +220,7 @@ void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
   auto bytes = snapshot.read(va, size);
   if (!bytes) throw Error("capture.kernarg", "the kernarg segment could not be read");
   facts.kernarg = std::move(*bytes);
-  snapshot.holds_kernarg(va);
-  for (const std::uint64_t pointer : pointer_values(facts)) snapshot.pointed_to(pointer);  // it overrides
+  snapshot.holds_kernarg(va, pointer_values(facts));
 }
 
 void Capture::take() {

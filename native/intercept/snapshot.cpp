@@ -156,28 +156,18 @@ std::optional<std::vector<std::byte>> Snapshot::read(std::uint64_t va, std::size
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-const Allocation* Snapshot::region_of(std::uint64_t va) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return va >= entry.region.va && va < entry.region.end();
-  });
-  return found == entries_.end() ? nullptr : &found->region;
-}
-
-void Snapshot::pointed_to(std::uint64_t va) {
+void Snapshot::holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments) {
   for (Entry& entry : entries_) {
-    if (va < entry.region.va || va >= entry.region.end() || !entry.kernarg) continue;
-    entry.kernarg = false;
-    std::erase(entry.region.flags, "holds-kernarg");
-    if (entry.region.segment == Segment::kernarg) entry.region.segment = Segment::host;
-  }
-}
-
-void Snapshot::holds_kernarg(std::uint64_t va) {
-  for (Entry& entry : entries_) {
-    if (va < entry.region.va || va >= entry.region.end()) continue;
-    entry.kernarg = true;
-    entry.region.flags.emplace_back("holds-kernarg");
-    if (entry.region.segment == Segment::host && entry.region.kind == RegionKind::pool) entry.region.segment = Segment::kernarg;
+    Allocation& region = entry.region;
+    const auto inside = [&](std::uint64_t at) { return at >= region.va && at < region.end(); };
+    if (std::any_of(arguments.begin(), arguments.end(), inside)) {
+      entry.kernarg = false;
+      if (region.segment == Segment::kernarg) region.segment = Segment::host;
+    } else if (inside(va)) {
+      entry.kernarg = true;
+      region.flags.emplace_back("holds-kernarg");
+      if (region.segment == Segment::host && region.kind == RegionKind::pool) region.segment = Segment::kernarg;
+    }
   }
 }
 

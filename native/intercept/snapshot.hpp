@@ -38,14 +38,11 @@ class Snapshot {
 
   // Bytes at a device address of a region in the closure (the kernarg segment), or nothing.
   std::optional<std::vector<std::byte>> read(std::uint64_t va, std::size_t size);
-  // The region that holds `va`, or null.
-  const Allocation* region_of(std::uint64_t va) const;
-  // That region is used for kernarg segments: it has no post-state. In host memory it also counts as segment `kernarg`
+  // The region of `va` is used for kernarg segments: it has no post-state. In host memory it also counts as segment `kernarg`
   // (HIP 5.7.1 takes kernarg segments from a pool without that flag, HIP 6.4.3 from device memory where there is a large BAR).
-  void holds_kernarg(std::uint64_t va);
-  // An argument points there: whatever else the region is used for, it is compared like any other (HIP places what a grid
-  // barrier counts in beside the arguments of a cooperative launch).
-  void pointed_to(std::uint64_t va);
+  // But a region that one of the arguments points into is compared like any other, whatever else it is used for (HIP places
+  // what a grid barrier counts in beside the arguments of a cooperative launch).
+  void holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments);
 
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
