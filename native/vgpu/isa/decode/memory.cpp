@@ -117,32 +117,44 @@ void buffer_operands(Decoding& d, const Row& row, bool acc) {
 
 }  // namespace
 
-void decode_mubuf(Decoding& d) {
+namespace {
+
+// What MUBUF and MTBUF have at the same bits. Returns whether the data is in AccVGPRs.
+bool buffer_modifiers(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
+  Inst& inst = d.inst();
+  inst.offset = static_cast<std::int32_t>(field(w, 11, 0));
+  inst.glc = field(w, 14, 14);
+  if (d.gfx9()) {
+    inst.offen = field(w, 12, 12);
+    inst.idxen = field(w, 13, 13);
+    return field(w1, 23, 23);
+  }
+  inst.slc = field(w, 12, 12);
+  inst.dlc = field(w, 13, 13);
+  inst.tfe = field(w1, 21, 21);
+  inst.offen = field(w1, 22, 22);
+  inst.idxen = field(w1, 23, 23);
+  if (inst.tfe) d.unknown("tfe modifier");
+  return false;
+}
+
+}  // namespace
+
+void decode_mubuf(Decoding& d) {
+  const std::uint32_t w = d.word(0);
   d.used = 2;
   const bool gfx9 = d.gfx9();
   const unsigned op = gfx9 ? field(w, 24, 18) : field(w, 25, 18);
   const Row* row = OpcodeTable::get(d.target).find(Format::mubuf, op);
   if (!d.take(row, Format::mubuf, op)) return;
   Inst& inst = d.inst();
-  inst.offset = static_cast<std::int32_t>(field(w, 11, 0));
-  inst.glc = field(w, 14, 14);
-  bool acc = false;
+  const bool acc = buffer_modifiers(d);
   if (gfx9) {
     inst.slc = field(w, 17, 17);
     inst.lds = field(w, 16, 16);
     inst.dlc = field(w, 15, 15);  // scc of gfx90a, sc1 of gfx942
-    inst.offen = field(w, 12, 12);
-    inst.idxen = field(w, 13, 13);
-    acc = field(w1, 23, 23);
-  } else {
-    inst.dlc = field(w, 13, 13);
-    inst.slc = field(w, 12, 12);
-    inst.idxen = field(w1, 23, 23);
-    inst.offen = field(w1, 22, 22);
-    inst.tfe = field(w1, 21, 21);
   }
-  if (inst.tfe) d.unknown("tfe modifier");
   if (inst.lds) {
     inst.handler = buffer_to_lds(*row);
     if (!inst.handler) d.unknown("lds modifier");
@@ -154,29 +166,16 @@ void decode_mubuf(Decoding& d) {
 void decode_mtbuf(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
-  const bool gfx9 = d.gfx9();
   const unsigned op = field(w, 18, 15);
   const Row* row = OpcodeTable::get(d.target).find(Format::mtbuf, op);
   if (!d.take(row, Format::mtbuf, op)) return;
   Inst& inst = d.inst();
-  inst.offset = static_cast<std::int32_t>(field(w, 11, 0));
-  inst.glc = field(w, 14, 14);
+  const bool acc = buffer_modifiers(d);
   inst.data_format = static_cast<std::uint8_t>(field(w, 25, 19));
-  bool acc = false;
-  if (gfx9) {
-    inst.offen = field(w, 12, 12);
-    inst.idxen = field(w, 13, 13);
+  if (d.gfx9()) {
     inst.dlc = field(w1, 21, 21);  // scc of gfx90a, sc1 of gfx942
     inst.slc = field(w1, 22, 22);
-    acc = field(w1, 23, 23);
-  } else {
-    inst.slc = field(w, 12, 12);
-    inst.dlc = field(w, 13, 13);
-    inst.tfe = field(w1, 21, 21);
-    inst.offen = field(w1, 22, 22);
-    inst.idxen = field(w1, 23, 23);
   }
-  if (inst.tfe) d.unknown("tfe modifier");
   buffer_operands(d, *row, acc);
 }
 
