@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 #include <type_traits>
+#include <vector>
 
 #include "vgpu/queue/aql.hpp"
 #include "vgpu/queue/sdma.hpp"
@@ -218,6 +219,29 @@ TEST_F(QueueTest, PacketsRunInOrderAroundTheRing) {
     submit(barrier, HSA_PACKET_TYPE_BARRIER_AND);
   }
   EXPECT_TRUE(eventually([&] { return value(0) == 100 - 3 * static_cast<std::int64_t>(kPackets); }));
+}
+
+// Also when the queue's thread is held up between completing one signal and looking at the ring again: others keep it from
+// raising the interrupt.
+TEST_F(QueueTest, NoPacketStartsBeforeItWasSubmitted) {
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i)
+    others.emplace_back([this](const std::stop_token& over) { while (!over.stop_requested()) raised(memory_event_); });
+  start_aql();
+  hsa_barrier_and_packet_t barrier = {};
+  barrier.completion_signal = handle(0);
+  shared_->signals[0].event_mailbox_ptr = va(&shared_->mailbox);
+  shared_->signals[0].event_id = events_.create(KFD_IOC_EVENT_SIGNAL, true);
+  unsigned early = 0;
+  for (int i = 0; i < 500; ++i) {
+    set(0, 1);
+    const std::uint64_t before = gpu_ticks();
+    submit(barrier, HSA_PACKET_TYPE_BARRIER_AND);
+    for (const auto limit = std::chrono::steady_clock::now() + 10s; value(0) != 0;)
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    early += shared_->signals[0].start_ts < before;
+  }
+  EXPECT_EQ(early, 0u);
 }
 
 TEST_F(QueueTest, WithoutADoorbellNothingRuns) {

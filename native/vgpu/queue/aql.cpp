@@ -11,7 +11,6 @@
 namespace kerncap::vgpu {
 namespace {
 
-constexpr std::uint64_t kPacketBytes = 64;
 constexpr std::uint64_t kCompletionSignalOffset = 56;  // the same in every AQL packet
 constexpr std::uint8_t kVendorPm4Ib = 1;               // Source: ROCr amd_aql_pm4_ib
 static_assert(sizeof(hsa_kernel_dispatch_packet_t) == kPacketBytes);
@@ -75,12 +74,16 @@ AqlQueue::AqlQueue(std::uint32_t id, const GpuContext& gpu, const RingLayout& la
   if (queue_ == nullptr) throw std::invalid_argument("amd_queue_t is not mapped to the GPU");
 }
 
+std::uint16_t AqlQueue::header_at(std::uint64_t id) const {
+  if (id >= write_pointer_->load(std::memory_order_acquire)) return HSA_PACKET_TYPE_INVALID;
+  return header_of(slot_of(id))->load(std::memory_order_acquire);
+}
+
 Queue::Step AqlQueue::step() {
-  if (next_ >= write_pointer_->load(std::memory_order_acquire)) return Step::idle;
-  const Slot slot = ring_ + (next_ % (layout_.ring_bytes / kPacketBytes)) * kPacketBytes;
-  const std::uint16_t header = header_of(slot)->load(std::memory_order_acquire);
+  const std::uint16_t header = header_at(next_);
   const unsigned type = header & 0xff;
   if (type == HSA_PACKET_TYPE_INVALID) return Step::idle;
+  const Slot slot = slot_of(next_);
   if (scratch_release_pending()) return Step::waiting;
   time_.begin();
   switch (type) {
@@ -97,6 +100,8 @@ Queue::Step AqlQueue::step() {
 Queue::Step AqlQueue::finish(Slot slot, std::uint64_t completion_signal, std::uint64_t ticks) {
   time_.spend(ticks);
   const std::uint64_t start = time_.start(), end = time_.end();
+  // Looked at before anybody can know that this packet is done: a packet that follows from that is not back to back.
+  if ((header_at(next_ + 1) & 0xff) == HSA_PACKET_TYPE_INVALID) time_.idle();
   // The slot belongs to the application again as soon as the read index has passed it.
   header_of(slot)->store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
   ++next_;

@@ -19,6 +19,8 @@ enum class QueueError : std::uint32_t {
   aperture_violation = 0x20000000, illegal_instruction = 0x40000000, trap = 0x80000000,
 };
 
+inline constexpr std::uint64_t kPacketBytes = 64;
+
 class AqlQueue final : public Queue {
  public:
   AqlQueue(std::uint32_t id, const GpuContext& gpu, const RingLayout& layout, std::atomic<std::uint64_t>* doorbell);
@@ -28,6 +30,9 @@ class AqlQueue final : public Queue {
   enum class Scratch { none, asked, asked_release };
 
   Step step() override;
+  Slot slot_of(std::uint64_t id) const { return ring_ + (id % (layout_.ring_bytes / kPacketBytes)) * kPacketBytes; }
+  // HSA_PACKET_TYPE_INVALID: the packet has not been submitted.
+  std::uint16_t header_at(std::uint64_t id) const;
   Step dispatch(Slot slot);
   Step barrier(Slot slot, bool any);
   Step vendor(Slot slot);

@@ -60,6 +60,7 @@ std::optional<Queue::Step> SdmaQueue::execute(const sdma::Command& command) {
           [&](const sdma::Fence& f) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint32_t>>(f.va);
             if (word == nullptr) return halt({f.va, true});
+            time_.idle();
             word->store(f.value, std::memory_order_release);
             return std::nullopt;
           },
@@ -77,6 +78,7 @@ std::optional<Queue::Step> SdmaQueue::execute(const sdma::Command& command) {
           [&](const sdma::Atomic64Add& a) -> Result {
             auto* word = gpu_.pages.object<std::atomic<std::uint64_t>>(a.va);
             if (word == nullptr) return halt({a.va, true});
+            time_.idle();
             word->fetch_add(a.operand);
             return std::nullopt;
           },
