@@ -51,6 +51,12 @@ void apply_option(Config& config, std::string_view word) {
   }
 }
 
+std::string known_targets() {
+  std::string names;
+  for (const isa::Target target : isa::kTargetList) names.append(names.empty() ? "" : ", ").append(isa::name(target));
+  return names;
+}
+
 }  // namespace
 
 Config parse_config(std::string_view text) {
@@ -64,8 +70,7 @@ Config parse_config(std::string_view text) {
     if (first) {
       const auto target = isa::target_from_name(word);
       if (!target)
-        throw std::invalid_argument("KERNCAP_VGPU: unknown target '" + std::string(word) +
-                                    "' (known: gfx90a, gfx942, gfx1100)");
+        throw std::invalid_argument("KERNCAP_VGPU: unknown target '" + std::string(word) + "' (known: " + known_targets() + ")");
       config.target = *target;
       first = false;
     } else {

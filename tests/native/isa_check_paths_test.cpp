@@ -83,7 +83,7 @@ std::vector<fs::path> objects() {
 TEST(CheckedPaths, CompilersCodeIsClean) {
   std::size_t instructions = 0, files = 0;
   for (const fs::path& path : objects()) {
-    for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+    for (const Target target : kTargetList) {
       if (path.filename().string().find("." + std::string(name(target)) + ".") == std::string::npos) continue;
       CodeObject code(path.string());
       const std::vector<std::string> found = scan(code, target, instructions);
@@ -99,7 +99,7 @@ TEST(CheckedPaths, CompilersCodeIsClean) {
 
 // The scan can find something.
 TEST(CheckedPaths, FaultsAreFound) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (const Target target : kTargetList) {
     CodeObject code(std::string(KERNCAP_ISA_OBJECTS) + "/isa_check." + std::string(name(target)) + ".hsaco");
     std::size_t instructions = 0;
     const std::size_t faults = family(target) == Family::gfx9 ? 8 : 6;

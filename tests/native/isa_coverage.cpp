@@ -28,7 +28,7 @@ const char* spelled(const Row& row, Target target) {
 
 template <class F>
 void for_each_row(F f) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (const Target target : kTargetList) {
     const auto table = [&](std::span<const Row> rows) {
       for (const Row& row : rows)
         if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode)

@@ -6,13 +6,12 @@
 namespace kerncap::vgpu::isa::test {
 namespace {
 
-constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx1100};
 constexpr Target kGfx9Targets[] = {Target::gfx90a, Target::gfx942};
 
 std::uint32_t numbered(unsigned lane) { return 100 + lane; }
 
 TEST(LaneRows, ReadsAndWritesOfOneLane) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set_lanes(10, numbered);
     m.run("v_readlane_b32", s(5), {v(10), k(m.wave.size + 3)});  // the lane number wraps
@@ -30,7 +29,7 @@ TEST(LaneRows, ReadsAndWritesOfOneLane) {
 }
 
 TEST(LaneRows, CountsOfLanesBelow) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set(10, 0xf0f0f0f0);
     m.set(11, 1000);
@@ -48,7 +47,7 @@ TEST(LaneRows, CountsOfLanesBelow) {
 }
 
 TEST(LaneRows, Swaps) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set(10, 1);
     m.set(11, 2);
@@ -102,7 +101,7 @@ TEST(LaneRows, AccumulationRegisters) {
 }
 
 TEST(LaneRows, MixedFma) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set(10, 0x40003c00);  // 2 and 1
     m.set(11, f32(3.0f));
@@ -119,7 +118,7 @@ TEST(LaneRows, MixedFma) {
 }
 
 TEST(LaneRows, NothingHappens) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set(0, 3);
     m.run("v_nop", Operand{}, {});
@@ -148,7 +147,7 @@ void run_ds(Machine& m, std::string_view name, std::uint32_t offset) {
 }
 
 TEST(LaneRows, LdsPermutes) {
-  for (const Target t : kTargets) {
+  for (const Target t : kTargetList) {
     Machine m(t);
     m.set_lanes(11, numbered);
     m.set_lanes(10, [](unsigned l) { return 4 * (l + 1); });

@@ -199,7 +199,7 @@ TEST(Smem, OffsetIsSignedAndAddressAligned) {
 }
 
 TEST(Global, NegativeOffsetAndExec) {
-  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (Target t : kTargetList) {
     Machine m(t);
     std::array<std::uint32_t, 4> data{1, 2, 3, 4};
     m.memory_.add(data.data(), sizeof data);
@@ -309,7 +309,7 @@ TEST(Ds, SwizzleSwapsWithinGroups) {
 
 // V#: raw buffer of 12 bytes.
 TEST(Mubuf, BoundsAreSemantics) {
-  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (Target t : kTargetList) {
     Machine m(t);
     std::array<std::uint32_t, 8> data{1, 2, 3, 4, 5, 6, 7, 8};
     m.memory_.add(data.data(), sizeof data);
@@ -393,7 +393,7 @@ TEST(Global, LoadsToLds) {
 // Source: LLVM, FeatureMemoryAtomicFAddF32DenormalSupport; LDS obeys the mode.
 TEST(Atomics, DenormalsOfAnAddition) {
   const std::uint32_t tiny = 0x00000003, sign_tiny = 0x80000001;
-  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (Target t : kTargetList) {
     Machine m(t);
     std::uint32_t cell = tiny;
     m.memory_.add(&cell, sizeof cell);

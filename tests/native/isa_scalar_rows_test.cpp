@@ -94,12 +94,11 @@ const Row* find(Target target, std::string_view mnemonic) {
   return nullptr;
 }
 
-constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx1100};
 
 // Calls f for each target that has the row; at least one must.
 void on_all(std::string_view mnemonic, const std::function<void(Target, const Row&)>& f) {
   unsigned found = 0;
-  for (const Target target : kTargets)
+  for (const Target target : kTargetList)
     if (const Row* row = find(target, mnemonic)) {
       SCOPED_TRACE(std::string(name(target)) + " " + std::string(mnemonic));
       f(target, *row);
@@ -130,7 +129,7 @@ constexpr ExecOp kExecOps[] = {
 
 TEST(ScalarRows, SavesAndWritesOfExec) {
   for (const ExecOp& op : kExecOps)
-    for (const Target target : kTargets)
+    for (const Target target : kTargetList)
       for (const unsigned bits : {32u, 64u}) {
         const bool gfx11 = family(target) == Family::gfx11;
         const std::string mnemonic = std::string("s_") + (gfx11 ? op.name11 : op.name9) + "_b" + std::to_string(bits);
@@ -398,7 +397,7 @@ TEST(ScalarRows, VgprIndexing) {
 TEST(ScalarRows, LoadsAndStores) {
   struct Size { const char *name9, *name11; unsigned dwords; };
   for (const Size size : {Size{"dword", "b32", 1}, {"dwordx2", "b64", 2}, {"dwordx4", "b128", 4}, {"dwordx8", "b256", 8}, {"dwordx16", "b512", 16}})
-    for (const Target t : kTargets) {
+    for (const Target t : kTargetList) {
       const char* suffix = family(t) == Family::gfx11 ? size.name11 : size.name9;
       Machine m(t);
       m.put(20, reinterpret_cast<std::uintptr_t>(m.data.data()) + 3);  // the low two bits are ignored

@@ -35,7 +35,7 @@ TEST(ValuCoverage, CensusMnemonicsHaveRows) {
 }
 
 TEST(ValuCoverage, OpcodesAreUniqueAndHaveHandlers) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (const Target target : kTargetList) {
     std::map<std::pair<Format, std::uint16_t>, std::string> taken;
     for (const auto& table : valu_tables())
       for (const Row& row : table) {

@@ -214,7 +214,7 @@ TEST(ValuInt, DotProductsOfChosenHalves) {
 
 // Source: "CDNA3 ISA" V_QSAD_PK_U16_U8, V_MQSAD_PK_U16_U8, V_MQSAD_U32_U8.
 TEST(ValuInt, SumsAtFourPositions) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100}) {
+  for (const Target target : kTargetList) {
     Machine m(target);
     m.set_wide(10, 0x0807060504030201ull);
     m.set(12, 0x04030201);

@@ -187,7 +187,7 @@ void run_scalar(Target target, const Row& row, const Vector& v) {
 TEST(Vectors, EveryLineOnEveryTargetThatHasIt) {
   const Vectors all = read_vectors();
   ASSERT_GT(all.size(), 600u);
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100})
+  for (const Target target : kTargetList)
     for (const auto& [name, vectors] : all) {
       if (const Row* row = find_scalar_row(target, name)) {
         for (const Vector& v : vectors) run_scalar(target, *row, v);

@@ -129,7 +129,7 @@ inline std::string_view plain(std::string_view name) {
 
 template <class F>
 void for_each_memory_row(F f) {
-  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx1100})
+  for (const Target target : kTargetList)
     for (const Row& row : memory_rows())
       if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode) {
         SCOPED_TRACE(std::string(name(target)) + " " + row.name);

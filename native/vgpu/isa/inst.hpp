@@ -36,7 +36,7 @@ enum class OperandKind : std::uint8_t { none, sgpr, vgpr, constant, special };
 
 // How an operand's bits are read: decides how inline constants and literals expand and how many registers are used.
 enum class Type : std::uint8_t {
-  none, b16, b32, b64, b96, b128, b256, b512, b1024, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
+  none, b16, b32, b64, b96, b128, b192, b256, b512, b1024, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
   pk16 /* two 16-bit integers */, pkf16, pkf32 /* two floats in two registers */, pk32 /* two dwords */,
   f64x4 /* four doubles; a constant stands for each */,
   mask /* lane mask: one SGPR in wave32, two in wave64 */, simm,
@@ -47,6 +47,7 @@ constexpr unsigned dwords(Type t, unsigned wave_size) {
     case Type::b64: case Type::u64: case Type::i64: case Type::f64: case Type::pkf32: case Type::pk32: return 2;
     case Type::b96: return 3;
     case Type::b128: return 4;
+    case Type::b192: return 6;
     case Type::b256: case Type::f64x4: return 8;
     case Type::b512: return 16;
     case Type::b1024: return 32;
@@ -113,7 +114,8 @@ struct alignas(64) Inst {
 
   Operand sdst;                     // carry-out / VOPC mask / div_scale; for VOPC dst is none
   const Row* row = nullptr;
-  const Inst* dual = nullptr;       // VOPD: the Y half; both read before either writes (the handler is execute_vopd)
+  // VOPD: the Y half; both read before either writes (the handler is execute_vopd). Scaled MFMA: v_mfma_ld_scale_b32.
+  const Inst* dual = nullptr;
   VopdOrder vopd_order = VopdOrder::together;
   Dpp dpp;
   Sdwa sdwa;

@@ -2,35 +2,42 @@
 // In: a target name from KERNCAP_VGPU. Out: traits used by decode, launch and the topology.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace kerncap::vgpu::isa {
 
-enum class Target : std::uint8_t { gfx90a, gfx942, gfx1100 };
+enum class Target : std::uint8_t { gfx90a, gfx942, gfx950, gfx1100 };
 enum class Family : std::uint8_t { gfx9, gfx11 };
 
 // One bit a target, for rows that exist on some targets only.
 using TargetSet = std::uint8_t;
 constexpr TargetSet bit(Target t) { return static_cast<TargetSet>(1u << static_cast<unsigned>(t)); }
-inline constexpr TargetSet kAllTargets = 0x7;
-inline constexpr TargetSet kGfx9 = bit(Target::gfx90a) | bit(Target::gfx942);
+inline constexpr TargetSet kGfx940 = bit(Target::gfx942) | bit(Target::gfx950);  // what LLVM calls GFX940Insts
+inline constexpr TargetSet kGfx950 = bit(Target::gfx950);
+inline constexpr TargetSet kGfx9 = bit(Target::gfx90a) | kGfx940;
 inline constexpr TargetSet kGfx11 = bit(Target::gfx1100);
+inline constexpr TargetSet kAllTargets = kGfx9 | kGfx11;
 
-constexpr Family family(Target t) { return t == Target::gfx1100 ? Family::gfx11 : Family::gfx9; }
-// gfx942 and gfx1100: the hardware sets FLAT_SCRATCH itself and scratch_* is used; gfx90a: SRSRC in user SGPRs.
+constexpr bool contains(TargetSet set, Target t) { return set & bit(t); }
+constexpr Family family(Target t) { return contains(kGfx11, t) ? Family::gfx11 : Family::gfx9; }
+// gfx942 on: the hardware sets FLAT_SCRATCH itself and scratch_* is used; gfx90a: SRSRC in user SGPRs.
 constexpr bool architected_flat_scratch(Target t) { return t != Target::gfx90a; }
 constexpr std::string_view name(Target t) {
   switch (t) {
     case Target::gfx90a: return "gfx90a";
     case Target::gfx942: return "gfx942";
+    case Target::gfx950: return "gfx950";
     case Target::gfx1100: return "gfx1100";
   }
   return "?";
 }
+// The targets that can be asked for by name.
+inline constexpr std::array kTargetList{Target::gfx90a, Target::gfx942, Target::gfx1100};
 constexpr std::optional<Target> target_from_name(std::string_view text) {
-  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx1100})
+  for (Target t : kTargetList)
     if (name(t) == text) return t;
   return std::nullopt;
 }

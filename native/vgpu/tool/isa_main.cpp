@@ -25,7 +25,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace isa;
 
-constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx1100};
 
 const char* text(Format f) {
   static constexpr const char* names[] = {"sop1", "sop2", "sopk", "sopc", "sopp", "smem", "vop1", "vop2", "vopc", "vop3", "vop3p",
@@ -33,7 +32,7 @@ const char* text(Format f) {
   return names[static_cast<unsigned>(f)];
 }
 const char* text(Type t) {
-  static constexpr const char* names[] = {"none", "b16", "b32", "b64", "b96", "b128", "b256", "b512", "b1024", "u16", "i16", "u32",
+  static constexpr const char* names[] = {"none", "b16", "b32", "b64", "b96", "b128", "b192", "b256", "b512", "b1024", "u16", "i16", "u32",
                                           "i32", "u64", "i64", "f16", "bf16", "f32", "f64", "pk16", "pkf16", "pkf32", "pk32", "f64x4",
                                           "mask", "simm"};
   return names[static_cast<unsigned>(t)];
@@ -72,7 +71,7 @@ void add_rows(Json& out, std::span<const Row> rows, Target target) {
 
 Json rows_document() {
   Json targets = Json::object();
-  for (const Target target : kTargets) {
+  for (const Target target : kTargetList) {
     Json rows = Json::array();
     add_rows(rows, scalar_rows(), target);
     add_rows(rows, memory_rows(), target);

@@ -18,10 +18,10 @@ const std::byte* host_of(const Wave& w, const Access& a) {
 }
 
 // Whether this access may have been an atomic one in the source. Atomic loads bypass the cache and say so, atomic stores say so
-// on gfx942 only; in LDS neither does. Source: LLVM AMDGPUUsage, "Memory Model".
+// on gfx942 and gfx950 only; in LDS neither does. Source: LLVM AMDGPUUsage, "Memory Model".
 bool maybe_atomic(const Slot& s, Target target, Space space) {
   if (s.rmw || s.bypass || space == Space::lds) return true;
-  return s.write && target != Target::gfx942;
+  return s.write && !contains(kGfx940, target);
 }
 
 const char* verb(const Slot& s) { return s.rmw ? "atomic" : s.write ? "store" : "load"; }

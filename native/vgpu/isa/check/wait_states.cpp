@@ -79,7 +79,7 @@ void WaitStates::scalar_rules(const Wave& w, const Described& d, std::vector<Hit
     need(setreg_[static_cast<unsigned>(i.simm) & 63], 2, "s_setreg, then the same hardware register", hits);
   if (n == "s_sendmsg" || n.starts_with("s_movrel") || n == "s_ttracedata" || d.to_lds)
     need(m0_salu_, 1, "SALU writes M0, the next instruction needs it", hits);
-  if (w.target != Target::gfx942 || !d.valu) return;
+  if (!contains(kGfx940, w.target) || !d.valu) return;
   each_scalar(2, "VALU writes SGPR or VCC, VALU reads it");
   if (is_lane_move(n)) need(scalar_valu_[kExecLo], 4, "VALU writes EXEC, lane move", hits);
 }
@@ -87,7 +87,7 @@ void WaitStates::scalar_rules(const Wave& w, const Described& d, std::vector<Hit
 void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const {
   const Inst& i = *d.inst;
   const std::string_view n = name_of(i);
-  const bool gfx942 = w.target == Target::gfx942;
+  const bool gfx940 = contains(kGfx940, w.target);
   const bool memory = is_vector_memory(i.format) || i.format == Format::ds;
   if (!d.valu && !memory) return;
   for (const Span& span : d.reads) {
@@ -102,7 +102,7 @@ void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit
       if (d.valu && i.dpp.kind != Dpp::Kind::none && span.first == i.src[0].index)
         need(v.valu, 2, "VALU writes VGPR, DPP reads it", hits);
       if (!d.matrix && v.dot_row && v.dot_row != i.row) need(v.dot, 3, "v_dot writes VGPR, it is read too early", hits);
-      if (!gfx942 || !d.valu) continue;
+      if (!gfx940 || !d.valu) continue;
       if (!is_transcendental(n)) need(v.trans, 1, "transcendental writes VGPR, VALU reads it", hits);
       need(v.part, 1, "VALU writes a part of a VGPR, VALU reads it", hits);
       if (n == "v_readlane_b32" || n == "v_readfirstlane_b32") need(v.valu, 1, "VALU writes VGPR, v_readlane reads it", hits);
@@ -114,7 +114,7 @@ void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit
     for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r) {
       const Vector& v = vectors_[r];
       need(v.matrix, v.matrix_write, "MFMA writes VGPR, it is overwritten too early", hits);
-      if (d.valu) need(v.wide_store, gfx942 ? 2 : 1, "data of a wide store is overwritten too early", hits);
+      if (d.valu) need(v.wide_store, gfx940 ? 2 : 1, "data of a wide store is overwritten too early", hits);
     }
   }
 }

@@ -86,7 +86,8 @@ void OpcodeTable::add(std::span<const Row> rows, Target target) {
 
 const OpcodeTable& OpcodeTable::get(Target target) {
   // Never destroyed: kernels may run while a process exits.
-  static const auto& tables = *new std::array{OpcodeTable(Target::gfx90a), OpcodeTable(Target::gfx942), OpcodeTable(Target::gfx1100)};
+  static const auto& tables = *new std::array{OpcodeTable(Target::gfx90a), OpcodeTable(Target::gfx942), OpcodeTable(Target::gfx950),
+                                              OpcodeTable(Target::gfx1100)};
   return tables[static_cast<unsigned>(target)];
 }
 

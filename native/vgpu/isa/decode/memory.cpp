@@ -73,7 +73,7 @@ void decode_flat(Decoding& d) {
     inst.glc = field(w, 16, 16);
     inst.slc = field(w, 17, 17);
     acc = field(w1, 23, 23);
-    if (d.target == Target::gfx942) {
+    if (contains(kGfx940, d.target)) {
       inst.dlc = field(w, 25, 25);               // sc1
       scratch_vaddr = field(w, 13, 13);          // sve
     } else {

@@ -79,7 +79,7 @@ inline constexpr auto f_fmax = [](auto o, auto d) {
 };
 
 // Source: LLVM, FeatureMemoryAtomicFAddF32DenormalSupport: memory flushes the denormals of an f32 addition on gfx90a and gfx1100
-// whatever the mode, and keeps them on gfx942; LDS obeys the mode.
+// whatever the mode, and keeps them on gfx942 and gfx950; LDS obeys the mode.
 inline std::uint32_t without_denormal(std::uint32_t v) { return v & 0x7f800000u ? v : v & 0x80000000u; }
 inline constexpr auto f_fadd_flush = [](std::uint32_t o, std::uint32_t d) {
   return without_denormal(f_fadd(without_denormal(o), without_denormal(d)));
@@ -132,7 +132,7 @@ void atomic(Wave& w, const Inst& i) {
 // f32 additions.
 inline void atomic_add_f32(Wave& w, const Inst& i) {
   const bool lds = i.format == Format::ds;
-  const bool flushes = lds ? w.mode.denorm32 == 0 : w.target != Target::gfx942;
+  const bool flushes = lds ? w.mode.denorm32 == 0 : !contains(kGfx940, w.target);
   if (flushes) atomic<std::uint32_t, f_fadd_flush>(w, i);
   else atomic<std::uint32_t, f_fadd>(w, i);
 }

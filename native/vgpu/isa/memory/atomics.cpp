@@ -34,7 +34,6 @@ void compare_swap(Wave& w, const Inst& i) {
   ATOMIC("atomic_" NAME9, "atomic_" NAME11A, OP9, OP11, b32, b32, atomic<u32, F>), \
   ATOMIC("atomic_" NAME9 "_x2", "atomic_" NAME11B, OP9 + 0x20, OP11_64, b64, b64, atomic<u64, F>)
 constexpr std::uint16_t no = kNoOpcode;
-constexpr TargetSet gfx942 = bit(Target::gfx942);
 
 const Row rows[] = {
     PAIR("swap", "swap_b32", "swap_b64", 0x40, 0x33, 0x41, f_swap),
@@ -54,7 +53,7 @@ const Row rows[] = {
     ONE("global_", global, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
     ONE("buffer_", mubuf, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
 
-    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, gfx942 | kGfx11, b32, b32, atomic_add_f32),
+    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kGfx940 | kGfx11, b32, b32, atomic_add_f32),
     ONE("global_", global, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ONE("buffer_", mubuf, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ATOMIC("atomic_min_f32", "atomic_min_f32", no, 0x51, b32, b32, atomic<u32, f_fmin>),
@@ -63,11 +62,11 @@ const Row rows[] = {
     ATOMIC("atomic_add_f64", "atomic_add_f64", 0x4f, no, b64, b64, atomic<u64, f_fadd>),
     ATOMIC("atomic_min_f64", "atomic_min_f64", 0x50, no, b64, b64, atomic<u64, f_fmin>),
     ATOMIC("atomic_max_f64", "atomic_max_f64", 0x51, no, b64, b64, atomic<u64, f_fmax>),
-    ONE("flat_", flat, "atomic_pk_add_f16", "atomic_pk_add_f16", 0x4e, no, gfx942, b32, b32, atomic<u32, f_packed<add_half>>),
+    ONE("flat_", flat, "atomic_pk_add_f16", "atomic_pk_add_f16", 0x4e, no, kGfx940, b32, b32, atomic<u32, f_packed<add_half>>),
     ONE("global_", global, "atomic_pk_add_f16", "atomic_pk_add_f16", 0x4e, no, kGfx9, b32, b32, atomic<u32, f_packed<add_half>>),
     ONE("buffer_", mubuf, "atomic_pk_add_f16", "atomic_pk_add_f16", 0x4e, no, kGfx9, b32, b32, atomic<u32, f_packed<add_half>>),
-    ONE("flat_", flat, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, gfx942, b32, b32, atomic<u32, f_packed<add_bfloat>>),
-    ONE("global_", global, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, gfx942, b32, b32, atomic<u32, f_packed<add_bfloat>>),
+    ONE("flat_", flat, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, kGfx940, b32, b32, atomic<u32, f_packed<add_bfloat>>),
+    ONE("global_", global, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, kGfx940, b32, b32, atomic<u32, f_packed<add_bfloat>>),
 };
 
 }  // namespace

@@ -104,13 +104,13 @@ const Row rows[] = {
     DS("ds_add_rtn_f32", nullptr, 0x35, 0x79, b32, b32, none, atomic_add_f32),
     DS("ds_add_f64", nullptr, 0x5c, no, none, b64, none, atomic<u64, f_fadd>),
     DS("ds_add_rtn_f64", nullptr, 0x7c, no, b64, b64, none, atomic<u64, f_fadd>),
-    Row{"ds_pk_add_f16", nullptr, Format::ds, 0x17, no, bit(Target::gfx942), Type::none, Type::b32, Type::b32, Type::none,
+    Row{"ds_pk_add_f16", nullptr, Format::ds, 0x17, no, kGfx940, Type::none, Type::b32, Type::b32, Type::none,
         atomic<u32, f_packed<add_half>>, kReturns},
-    Row{"ds_pk_add_rtn_f16", nullptr, Format::ds, 0xb7, no, bit(Target::gfx942), Type::b32, Type::b32, Type::b32, Type::none,
+    Row{"ds_pk_add_rtn_f16", nullptr, Format::ds, 0xb7, no, kGfx940, Type::b32, Type::b32, Type::b32, Type::none,
         atomic<u32, f_packed<add_half>>, kReturns},
-    Row{"ds_pk_add_bf16", nullptr, Format::ds, 0x18, no, bit(Target::gfx942), Type::none, Type::b32, Type::b32, Type::none,
+    Row{"ds_pk_add_bf16", nullptr, Format::ds, 0x18, no, kGfx940, Type::none, Type::b32, Type::b32, Type::none,
         atomic<u32, f_packed<add_bfloat>>, kReturns},
-    Row{"ds_pk_add_rtn_bf16", nullptr, Format::ds, 0xb8, no, bit(Target::gfx942), Type::b32, Type::b32, Type::b32, Type::none,
+    Row{"ds_pk_add_rtn_bf16", nullptr, Format::ds, 0xb8, no, kGfx940, Type::b32, Type::b32, Type::b32, Type::none,
         atomic<u32, f_packed<add_bfloat>>, kReturns},
 };
 

@@ -231,7 +231,7 @@ void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_
   Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
 #define TO_LDS(NAME9, OP, ...) \
   Row { "global_load_lds_" NAME9, nullptr, Format::global, OP, no, kGfx9, Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }, \
-  Row { "scratch_load_lds_" NAME9, nullptr, Format::scratch, OP, no, bit(Target::gfx942), Type::none, Type::b32, Type::none, Type::none, __VA_ARGS__ }
+  Row { "scratch_load_lds_" NAME9, nullptr, Format::scratch, OP, no, kGfx940, Type::none, Type::b32, Type::none, Type::none, __VA_ARGS__ }
 constexpr std::uint16_t no = kNoOpcode;
 
 const Row rows[] = {
@@ -289,7 +289,7 @@ const Row rows[] = {
 
     CACHE("buffer_wbl2", 0x28, no, kGfx9),
     CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),
-    CACHE("buffer_inv", 0x29, no, bit(Target::gfx942)),
+    CACHE("buffer_inv", 0x29, no, kGfx940),
     CACHE("buffer_wbinvl1", 0x3e, no, bit(Target::gfx90a)),
     CACHE("buffer_wbinvl1_vol", 0x3f, no, bit(Target::gfx90a)),
     CACHE("buffer_gl0_inv", no, 0x2b, kGfx11),

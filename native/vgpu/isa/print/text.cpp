@@ -146,7 +146,7 @@ void Text::matrix_controls(const Inst& i) {
   if (i.abid) word("abid:" + std::to_string(i.abid));
   if (!i.blgp) return;
   // The f64 forms of gfx942 use the field as negations.
-  if (target_ == Target::gfx942 && i.row->dst != Type::none && std::string_view(i.row->name).find("_f64_") != std::string_view::npos)
+  if (contains(kGfx940, target_) && i.row->dst != Type::none && std::string_view(i.row->name).find("_f64_") != std::string_view::npos)
     bits("neg", i.blgp, 3);
   else
     word("blgp:" + std::to_string(i.blgp));

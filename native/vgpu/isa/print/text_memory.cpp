@@ -8,7 +8,7 @@ void Text::offset(std::int32_t value) {
 }
 
 void Text::cache_policy(const Inst& i) {
-  if (target_ == Target::gfx942) {
+  if (contains(kGfx940, target_)) {
     if (i.glc) word("sc0");
     if (i.slc) word("nt");
     if (i.dlc) word("sc1");

@@ -63,7 +63,7 @@ void Text::hardware_register(unsigned simm) {
     case 6: name = "HW_REG_LDS_ALLOC"; break;
     case 7: name = "HW_REG_IB_STS"; break;
     case 15: name = "HW_REG_SH_MEM_BASES"; break;
-    case 20: name = target_ == Target::gfx942 ? "HW_REG_XCC_ID" : gfx9 ? name : "HW_REG_FLAT_SCR_LO"; break;
+    case 20: name = contains(kGfx940, target_) ? "HW_REG_XCC_ID" : gfx9 ? name : "HW_REG_FLAT_SCR_LO"; break;
     case 21: if (!gfx9) name = "HW_REG_FLAT_SCR_HI"; break;
     case 23: if (!gfx9) name = "HW_REG_HW_ID1"; break;
     case 24: if (!gfx9) name = "HW_REG_HW_ID2"; break;

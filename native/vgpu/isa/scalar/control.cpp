@@ -92,7 +92,7 @@ void set_mode_bits(Wave& w, u32 bits) {
   m.other = bits & ~0x3ffu;
 }
 
-// Hardware register numbers. Source: LLVM SIDefines, "Hwreg"; number 20 is XCC_ID on gfx942.
+// Hardware register numbers. Source: LLVM SIDefines, "Hwreg"; number 20 is XCC_ID from gfx942 on (gfx9).
 constexpr unsigned kHwMode = 1, kHwId = 4, kHwShMemBases = 15, kHwXccId = 20, kHwId1 = 23, kHwId2 = 24, kHwShaderCycles = 29;
 
 bool read_hardware_register(Wave& w, unsigned id, u32& value) {
@@ -108,7 +108,7 @@ bool read_hardware_register(Wave& w, unsigned id, u32& value) {
       value = w.dispatch->private_aperture_hi >> 16 | (w.dispatch->shared_aperture_hi & 0xffff0000u);
       return true;
     case kHwXccId:
-      if (w.target != Target::gfx942) break;
+      if (!contains(kGfx940, w.target)) break;
       value = 0;
       return true;
     case kHwId1: if (gfx9) break; value = w.index_in_group & 0x1f; return true;

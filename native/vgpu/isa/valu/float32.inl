@@ -113,7 +113,7 @@ void with_literal(Wave& w, const Inst& in) {
 }
 
 constexpr Format v1 = Format::vop1, v2 = Format::vop2, v3 = Format::vop3, vd = Format::vopd;
-constexpr TargetSet k90a = bit(Target::gfx90a), k942 = bit(Target::gfx942);
+constexpr TargetSet k90a = bit(Target::gfx90a);
 constexpr Type f = Type::f32, n = Type::none;
 
 constexpr Row own2(Names names, Format format, uint16_t op9, uint16_t op11, Handler h, TargetSet targets = kAllTargets) {
@@ -156,8 +156,8 @@ constexpr Row kRows[] = {
     row_acc<mad, kRounds, F32, F32, F32>({"v_mac_f32"}, v2, 0x16, kNo, k90a),
     literal({"v_madmk_f32"}, v2, 0x17, kNo, k90a, &with_literal<mad, kRounds, false>),
     literal({"v_madak_f32"}, v2, 0x18, kNo, k90a, &with_literal<mad, kRounds, true>),
-    literal({"v_fmamk_f32"}, v2, 0x17, 0x2c, k942 | kGfx11, &with_literal<fma, kArithmetic, false>),
-    literal({"v_fmaak_f32"}, v2, 0x18, 0x2d, k942 | kGfx11, &with_literal<fma, kArithmetic, true>),
+    literal({"v_fmamk_f32"}, v2, 0x17, 0x2c, kGfx940 | kGfx11, &with_literal<fma, kArithmetic, false>),
+    literal({"v_fmaak_f32"}, v2, 0x18, 0x2d, kGfx940 | kGfx11, &with_literal<fma, kArithmetic, true>),
     row_acc<fma, kArithmetic, F32, F32, F32>({"v_fmac_f32"}, v2, 0x3b, 0x2b),
     row_acc<fma_legacy, kRounds, F32, F32, F32>({"v_fmac_dx9_zero_f32"}, v2, kNo, 0x06, kGfx11),
 

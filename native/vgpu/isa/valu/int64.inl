@@ -42,8 +42,8 @@ void mad_wide(Wave& w, const Inst& in) {
 constexpr Format v1 = Format::vop1, v3 = Format::vop3;
 
 constexpr Row kRows[] = {
-    row<mov, 0, B64, B64>({"v_mov_b64"}, v1, 0x38, kNo, bit(Target::gfx942)),
-    row<lshl_add, 0, U64, U64, U32, U64>({"v_lshl_add_u64"}, v3, 0x208, kNo, bit(Target::gfx942)),
+    row<mov, 0, B64, B64>({"v_mov_b64"}, v1, 0x38, kNo, kGfx940),
+    row<lshl_add, 0, U64, U64, U32, U64>({"v_lshl_add_u64"}, v3, 0x208, kNo, kGfx940),
     row<lshl_rev, 0, U64, U32, U64>({"v_lshlrev_b64"}, v3, 0x28f, 0x33c),
     row<lshr_rev, 0, U64, U32, U64>({"v_lshrrev_b64"}, v3, 0x290, 0x33d),
     row<ashr_rev, 0, I64, U32, I64>({"v_ashrrev_i64"}, v3, 0x291, 0x33e),

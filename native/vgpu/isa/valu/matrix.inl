@@ -124,7 +124,7 @@ constexpr Row mfma_f64_row(const char* name, uint16_t op, TargetSet targets) {
 }
 // gfx90a and gfx942 spell the same instruction differently.
 #define MFMA_BOTH(A, M, K, blocks, old_name, new_name, op) \
-  mfma_row<A, A, M, K, blocks>("v_mfma_" old_name, op, k90a), mfma_row<A, A, M, K, blocks>("v_mfma_" new_name, op, k942)
+  mfma_row<A, A, M, K, blocks>("v_mfma_" old_name, op, k90a), mfma_row<A, A, M, K, blocks>("v_mfma_" new_name, op, kGfx940)
 
 constexpr Row kRows[] = {
     MFMA_BOTH(InF32, 32, 1, 2, "f32_32x32x1f32", "f32_32x32x1_2b_f32", 0x40),
@@ -142,8 +142,8 @@ constexpr Row kRows[] = {
     MFMA_BOTH(InI8, 4, 4, 16, "i32_4x4x4i8", "i32_4x4x4_16b_i8", 0x52),
     mfma_row<InI8, InI8, 32, 8, 1>("v_mfma_i32_32x32x8i8", 0x54, k90a),
     mfma_row<InI8, InI8, 16, 16, 1>("v_mfma_i32_16x16x16i8", 0x55, k90a),
-    mfma_row<InI8, InI8, 32, 16, 1>("v_mfma_i32_32x32x16_i8", 0x56, k942),
-    mfma_row<InI8, InI8, 16, 32, 1>("v_mfma_i32_16x16x32_i8", 0x57, k942),
+    mfma_row<InI8, InI8, 32, 16, 1>("v_mfma_i32_32x32x16_i8", 0x56, kGfx940),
+    mfma_row<InI8, InI8, 16, 32, 1>("v_mfma_i32_16x16x32_i8", 0x57, kGfx940),
     mfma_row<InBf16, InBf16, 32, 2, 2>("v_mfma_f32_32x32x2bf16", 0x68, k90a),
     mfma_row<InBf16, InBf16, 16, 2, 4>("v_mfma_f32_16x16x2bf16", 0x69, k90a),
     mfma_row<InBf16, InBf16, 4, 2, 16>("v_mfma_f32_4x4x2bf16", 0x6b, k90a),
@@ -154,11 +154,11 @@ constexpr Row kRows[] = {
     mfma_row<InBf16, InBf16, 4, 4, 16>("v_mfma_f32_4x4x4bf16_1k", 0x65, k90a),
     mfma_row<InBf16, InBf16, 32, 8, 1>("v_mfma_f32_32x32x8bf16_1k", 0x66, k90a),
     mfma_row<InBf16, InBf16, 16, 16, 1>("v_mfma_f32_16x16x16bf16_1k", 0x67, k90a),
-    mfma_row<InBf16, InBf16, 32, 4, 2>("v_mfma_f32_32x32x4_2b_bf16", 0x5d, k942),
-    mfma_row<InBf16, InBf16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_bf16", 0x5e, k942),
-    mfma_row<InBf16, InBf16, 4, 4, 16>("v_mfma_f32_4x4x4_16b_bf16", 0x5f, k942),
-    mfma_row<InBf16, InBf16, 32, 8, 1>("v_mfma_f32_32x32x8_bf16", 0x60, k942),
-    mfma_row<InBf16, InBf16, 16, 16, 1>("v_mfma_f32_16x16x16_bf16", 0x61, k942),
+    mfma_row<InBf16, InBf16, 32, 4, 2>("v_mfma_f32_32x32x4_2b_bf16", 0x5d, kGfx940),
+    mfma_row<InBf16, InBf16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_bf16", 0x5e, kGfx940),
+    mfma_row<InBf16, InBf16, 4, 4, 16>("v_mfma_f32_4x4x4_16b_bf16", 0x5f, kGfx940),
+    mfma_row<InBf16, InBf16, 32, 8, 1>("v_mfma_f32_32x32x8_bf16", 0x60, kGfx940),
+    mfma_row<InBf16, InBf16, 16, 16, 1>("v_mfma_f32_16x16x16_bf16", 0x61, kGfx940),
     mfma_row<InXf32, InXf32, 16, 8, 1>("v_mfma_f32_16x16x8_xf32", 0x3e, k942),
     mfma_row<InXf32, InXf32, 32, 4, 1>("v_mfma_f32_32x32x4_xf32", 0x3f, k942),
     mfma_row<InBf8, InBf8, 16, 32, 1>("v_mfma_f32_16x16x32_bf8_bf8", 0x70, k942),
@@ -170,9 +170,9 @@ constexpr Row kRows[] = {
     mfma_row<InFp8, InBf8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_bf8", 0x76, k942),
     mfma_row<InFp8, InFp8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_fp8", 0x77, k942),
     mfma_f64_row<16, 1>("v_mfma_f64_16x16x4f64", 0x6e, k90a),
-    mfma_f64_row<16, 1>("v_mfma_f64_16x16x4_f64", 0x6e, k942),
+    mfma_f64_row<16, 1>("v_mfma_f64_16x16x4_f64", 0x6e, kGfx940),
     mfma_f64_row<4, 4>("v_mfma_f64_4x4x4f64", 0x6f, k90a),
-    mfma_f64_row<4, 4>("v_mfma_f64_4x4x4_4b_f64", 0x6f, k942),
+    mfma_f64_row<4, 4>("v_mfma_f64_4x4x4_4b_f64", 0x6f, kGfx940),
 };
 #undef MFMA_BOTH
 

@@ -43,8 +43,8 @@ void smfmac(Wave& w, const Inst& in) {
 }
 
 template <class A, class B, unsigned M, unsigned K>
-constexpr Row smfmac_row(const char* name, uint16_t op) {
-  return row_own({name}, Format::vop3p_mai, op, kNo, k942, of_registers(M * M / kLanes), Type::b64, Type::b128, Type::b32,
+constexpr Row smfmac_row(const char* name, uint16_t op, TargetSet targets = kGfx940) {
+  return row_own({name}, Format::vop3p_mai, op, kNo, targets, of_registers(M * M / kLanes), Type::b64, Type::b128, Type::b32,
                  &smfmac<A, B, M, K>, kIgnoresExec | kOwnOperands | kVectorSources | kReadsDst | approximate<A>());
 }
 
@@ -55,14 +55,14 @@ constexpr Row kRows[] = {
     smfmac_row<InBf16, InBf16, 32, 16>("v_smfmac_f32_32x32x16_bf16", 0x68),
     smfmac_row<InI8, InI8, 16, 64>("v_smfmac_i32_16x16x64_i8", 0x6a),
     smfmac_row<InI8, InI8, 32, 32>("v_smfmac_i32_32x32x32_i8", 0x6c),
-    smfmac_row<InBf8, InBf8, 16, 64>("v_smfmac_f32_16x16x64_bf8_bf8", 0x78),
-    smfmac_row<InBf8, InFp8, 16, 64>("v_smfmac_f32_16x16x64_bf8_fp8", 0x79),
-    smfmac_row<InFp8, InBf8, 16, 64>("v_smfmac_f32_16x16x64_fp8_bf8", 0x7a),
-    smfmac_row<InFp8, InFp8, 16, 64>("v_smfmac_f32_16x16x64_fp8_fp8", 0x7b),
-    smfmac_row<InBf8, InBf8, 32, 32>("v_smfmac_f32_32x32x32_bf8_bf8", 0x7c),
-    smfmac_row<InBf8, InFp8, 32, 32>("v_smfmac_f32_32x32x32_bf8_fp8", 0x7d),
-    smfmac_row<InFp8, InBf8, 32, 32>("v_smfmac_f32_32x32x32_fp8_bf8", 0x7e),
-    smfmac_row<InFp8, InFp8, 32, 32>("v_smfmac_f32_32x32x32_fp8_fp8", 0x7f),
+    smfmac_row<InBf8, InBf8, 16, 64>("v_smfmac_f32_16x16x64_bf8_bf8", 0x78, k942),
+    smfmac_row<InBf8, InFp8, 16, 64>("v_smfmac_f32_16x16x64_bf8_fp8", 0x79, k942),
+    smfmac_row<InFp8, InBf8, 16, 64>("v_smfmac_f32_16x16x64_fp8_bf8", 0x7a, k942),
+    smfmac_row<InFp8, InFp8, 16, 64>("v_smfmac_f32_16x16x64_fp8_fp8", 0x7b, k942),
+    smfmac_row<InBf8, InBf8, 32, 32>("v_smfmac_f32_32x32x32_bf8_bf8", 0x7c, k942),
+    smfmac_row<InBf8, InFp8, 32, 32>("v_smfmac_f32_32x32x32_bf8_fp8", 0x7d, k942),
+    smfmac_row<InFp8, InBf8, 32, 32>("v_smfmac_f32_32x32x32_fp8_bf8", 0x7e, k942),
+    smfmac_row<InFp8, InFp8, 32, 32>("v_smfmac_f32_32x32x32_fp8_fp8", 0x7f, k942),
 };
 
 }  // namespace sparse_ops
