@@ -11,7 +11,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
+.PHONY: help demo test test-full test-apps test-soak setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,13 @@ test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds thei
 	@$(PYTHON) -m kerncap image build $(foreach app,$(APPS),--app $(app))
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
 	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))
+
+SOAK := 200
+test-soak: setup images  ## the HIP and HSA test programs SOAK times in a row on each suite, half of them on a busy machine
+	@set -e; for suite in $(SUITES); do \
+	  scripts/build-native $$suite -- kerncap-replay libkerncap.so libkerncap-vgpu.so; \
+	  $(PYTEST) -x -v tests/e2e --suite $$suite --soak $(SOAK) | tee build/soak-$$suite.log; test $${PIPESTATUS[0]} = 0; \
+	done
 
 setup:  ## packages, .venv, a Docker engine if none answers
 	@scripts/setup

@@ -21,6 +21,7 @@ SUITES = ("trixie", "sid")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--suite", action="append", choices=SUITES, help="run only on this suite (repeatable)")
     parser.addoption("--app", action="append", help="of tests/apps, run only the programs of this image (repeatable)")
+    parser.addoption("--soak", type=int, metavar="N", help="run only the tests marked `soak`, N times, half under load")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "full: only in `make test-full`, not in the declared subset of `make test`")
+    config.addinivalue_line("markers", "soak: repeated by `make test-soak`")
     config.addinivalue_line("markers", "apps: real programs in images of their own, only in `make test-apps`")
 
 

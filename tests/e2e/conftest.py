@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+
 import pytest
+import soak
 from containers import DevContainer
 from vgpu_programs import Programs, build_programs
 from workbench import CASES, TARGETS, Workbench
@@ -18,7 +22,22 @@ def in_subset(suite: str, target: str, case_number: int) -> bool:
     return combination == 0 or case_number % (len(_COMBINATIONS) - 1) == combination - 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    rounds = metafunc.config.getoption("--soak")
+    if rounds and soak.repeated(metafunc):
+        metafunc.parametrize("soak_round", range(1, rounds + 1), scope="session", indirect=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def soak_round(request: pytest.FixtureRequest) -> Iterator[None]:
+    with soak.load() if getattr(request, "param", 1) % 2 == 0 else nullcontext():
+        yield
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--soak"):
+        items[:] = [item for item in items if soak.chosen(item)]
+        return
     for item in items:
         if item.path.name in _ONE_SUITE and "[sid" in item.nodeid:
             item.add_marker(pytest.mark.full)

@@ -13,6 +13,7 @@ import pytest
 from vgpu_programs import SIGABRT, SIGSEGV, TARGETS, Programs, passed
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
     done = programs.run(target, "rocminfo")
@@ -21,6 +22,7 @@ def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_hip_programs(programs: Programs, target: str) -> None:
     passed(programs.run_hip(target))
@@ -29,16 +31,19 @@ def test_hip_programs(programs: Programs, target: str) -> None:
 ONE_TARGET = ["gfx942", *(pytest.param(t, marks=pytest.mark.full) for t in ("gfx90a", "gfx1100"))]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", ONE_TARGET)
 def test_hip_programs_with_a_large_bar(programs: Programs, target: str) -> None:
     passed(programs.run_hip(f"{target},bar=large"))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_hsa_programs(programs: Programs, target: str) -> None:
     passed(programs.run_hsa(target, "dispatch", "profiling", "interrupts", "virtual_memory", "scratch"))
 
 
+@pytest.mark.soak
 def test_timestamps_are_the_same_from_run_to_run(programs: Programs) -> None:
     said = []
     for threads in (1, 2):
@@ -51,10 +56,12 @@ def test_timestamps_are_the_same_from_run_to_run(programs: Programs) -> None:
     passed(programs.run_hip("gfx942,time=wall", "wall_timestamps"))
 
 
+@pytest.mark.soak
 def test_two_gpus(programs: Programs) -> None:
     passed(programs.run_hip("gfx942,gpus=2", "peers"))
 
 
+@pytest.mark.soak
 def test_device_memory_is_out_of_the_cpus_reach(programs: Programs) -> None:
     done = programs.run_hip("gfx942", "host_reads_device")
     assert done.returncode == SIGSEGV, done.stdout + done.stderr
@@ -64,6 +71,7 @@ def test_device_memory_through_a_large_bar(programs: Programs) -> None:
     passed(programs.run_hip("gfx942,bar=large", "host_reads_device"))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_page_fault_is_the_runtimes_own(programs: Programs, target: str) -> None:
     done = programs.run_hip(target, "page_fault")
@@ -73,6 +81,7 @@ def test_a_page_fault_is_the_runtimes_own(programs: Programs, target: str) -> No
     assert f"kerncap-vgpu: vgpu.page-fault: {target}: store of unmapped" in done.stderr
 
 
+@pytest.mark.soak
 def test_queue_errors_reach_the_callback(programs: Programs) -> None:
     done = programs.run_hsa("gfx942", "queue_errors")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -80,6 +89,7 @@ def test_queue_errors_reach_the_callback(programs: Programs) -> None:
     assert "kerncap-vgpu: vgpu.unknown-packet: AQL packet of type 4" in done.stderr
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_illegal_instruction_is_named(programs: Programs, target: str) -> None:
     done = programs.run_hsa(target, "illegal_instruction")
@@ -90,14 +100,17 @@ def test_an_illegal_instruction_is_named(programs: Programs, target: str) -> Non
         assert part in lines[0]
 
 
+@pytest.mark.soak
 def test_out_of_device_memory(programs: Programs) -> None:
     passed(programs.run_hip("gfx1100", "out_of_memory"))
 
 
+@pytest.mark.soak
 def test_forks_and_other_programs(programs: Programs) -> None:
     passed(programs.run_hip("gfx942", "forked"))
 
 
+@pytest.mark.soak
 def test_a_process_may_end_while_a_kernel_runs(programs: Programs) -> None:
     done = programs.run_hip("gfx942", "leave_running")
     assert (done.returncode, done.stdout) == (5, "leaving\n"), done.stderr
@@ -108,6 +121,7 @@ def test_an_idle_gpu_costs_little(programs: Programs) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.soak
 def test_store_trace(programs: Programs) -> None:
     trace = programs.container.work / "trace.jsonl"
     trace.unlink(missing_ok=True)

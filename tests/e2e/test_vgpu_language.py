@@ -22,6 +22,7 @@ def language(programs: Programs) -> Path:
     return out
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_the_language_has(programs: Programs, language: Path, target: str) -> None:
     done = programs.run(target, language)
@@ -30,6 +31,7 @@ def test_what_the_language_has(programs: Programs, language: Path, target: str) 
     assert done.stdout.count(": right") == 11
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_failed_assertion_ends_the_program(programs: Programs, language: Path, target: str) -> None:
     done = programs.run(target, language, "asserts")

@@ -27,7 +27,10 @@ class Programs:
     def run(self, config: str, *argv: str | os.PathLike[str], timeout_s: float = 120) -> Run:
         environment = {"KERNCAP_VGPU": config, "LD_PRELOAD": str(self.container.native_dir / "libkerncap-vgpu.so")}
         # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
-        return self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
+        done = self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
+        # For pytest, which shows it when the test fails.
+        print(f"{config}: {' '.join(map(str, argv))}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
 
     def run_hip(self, config: str, *sections: str) -> Run:
         return self.run(config, self.hip, *sections)
