@@ -168,6 +168,46 @@ def test_files_of_the_device_have_a_status(programs: Programs) -> None:
     passed(programs.run("gfx942", "python3", "-c", SYSFS))
 
 
+# What the shell and coreutils go by: statx, faccessat, euidaccess; and openat.
+SYSFS_SHELL = """
+set -e
+[ "$(stat -c %F:%t:%T /dev/kfd /dev/dri/renderD128 | tr '\n' ' ')" = "$1" ]
+[ "$(stat -c %F /sys/class/drm/card0; stat -L -c %F /sys/class/drm/card0)" = $'symbolic link\ndirectory' ]
+[ "$(stat -c %F:%s /sys/class/drm/card0/device/vendor)" = "regular file:4096" ]
+for file in /dev/kfd /sys/class/drm/card0/device/vendor; do
+  [ -r $file ]; /usr/bin/test -r $file; ls -d $file
+done
+if stat /sys/class/drm/card1 || [ -r /dev/dri/renderD129 ] || /usr/bin/test -r /sys/class/drm/card1; then exit 1; fi
+[ "$(stat -c %t:%T /dev/null)" = 1:3 ]
+[ -w /dev/null ]; /usr/bin/test -w /dev/null
+[ "$(cat /sys/class/drm/card0/device/vendor)" = 0x1002 ]
+echo EXIT-SUCCESS
+"""
+
+
+def test_shells_and_coreutils_see_the_files_of_the_device(programs: Programs) -> None:
+    nodes = "character special file:eb:0 character special file:e2:80 "
+    passed(programs.run("gfx942", "bash", "-c", SYSFS_SHELL, "-", nodes))
+
+
+# Symbols of programs built with an older C library, and what they leave to the one at hand.
+OLD_STAT = """
+import ctypes, os, stat
+libc, out = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(144)
+def mode(): return int.from_bytes(out.raw[24:28], "little")  # st_mode
+for symbol, kind in (("__xstat", stat.S_ISDIR), ("__lxstat", stat.S_ISLNK), ("__xstat64", stat.S_ISDIR)):
+    assert getattr(libc, symbol)(1, b"/sys/class/drm/card0", out) == 0 and kind(mode()), symbol
+    assert getattr(libc, symbol)(1, b"/dev/dri/renderD129", out) == -1 and ctypes.get_errno() == 2, symbol
+    assert getattr(libc, symbol)(1, b"/dev/null", out) == 0 and stat.S_ISCHR(mode()), symbol
+assert libc.__fxstatat(1, -100, b"/dev/kfd", out, 0) == 0 and stat.S_ISCHR(mode())
+print("EXIT-SUCCESS")
+"""
+
+
+def test_older_programs_see_the_files_of_the_device(programs: Programs) -> None:
+    passed(programs.run("gfx942", "python3", "-c", OLD_STAT))
+
+
 def test_without_a_configuration_nothing_changes(programs: Programs) -> None:
     preload = {"LD_PRELOAD": str(programs.container.native_dir / "libkerncap-vgpu.so")}
     done = programs.container.run(["ls", "/dev"], env=preload)

@@ -1,4 +1,4 @@
-// Interposed libc: what stat() and readlink() say of the device nodes and the sysfs tree. See files.cpp.
+// Interposed libc: what stat(), statx(), access() and readlink() say of the device nodes and the sysfs tree. See files.cpp.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -72,6 +72,35 @@ bool status(const char* path, bool follow, struct stat* out, int& result) noexce
   return true;
 }
 
+// The same as statx() says it.
+struct statx extended(const struct stat& found) noexcept {
+  struct statx out = {};
+  out.stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID | STATX_INO | STATX_SIZE | STATX_BLOCKS;
+  out.stx_blksize = static_cast<std::uint32_t>(found.st_blksize);
+  out.stx_nlink = static_cast<std::uint32_t>(found.st_nlink);
+  out.stx_mode = static_cast<std::uint16_t>(found.st_mode);
+  out.stx_ino = found.st_ino;
+  out.stx_size = static_cast<std::uint64_t>(found.st_size);
+  out.stx_rdev_major = major(found.st_rdev);
+  out.stx_rdev_minor = minor(found.st_rdev);
+  out.stx_dev_major = major(found.st_dev);
+  out.stx_dev_minor = minor(found.st_dev);
+  return out;
+}
+
+// Whether the path is ours; `result` is what access() returns then, whatever the mode: as for the superuser.
+bool accessible(const char* path, int& result) noexcept {
+  const Kind kind = kind_of(path, true);
+  result = kind == Kind::missing ? -1 : 0;
+  if (kind == Kind::missing) errno = ENOENT;
+  return kind != Kind::elsewhere;
+}
+
+int access_with(const char* symbol, const char* path, int mode) noexcept {
+  int result = 0;
+  return accessible(path, result) ? result : next<int (*)(const char*, int)>(symbol)(path, mode);
+}
+
 ssize_t copy_link(const char* path, char* out, std::size_t size, bool& ours) noexcept {
   ours = may_be_ours(path) && topology::covers(path) && active_config() != nullptr;
   if (!ours) return -1;
@@ -123,6 +152,36 @@ int fstatat(int directory, const char* path, struct stat* out, int flags) noexce
 }
 int fstatat64(int directory, const char* path, struct stat64* out, int flags) noexcept {
   return stat_at("fstatat64", directory, path, out, flags);
+}
+
+int statx(int directory, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
+  struct stat found;
+  int result = 0;
+  if (!status(path, (flags & AT_SYMLINK_NOFOLLOW) == 0, &found, result))
+    return next<int (*)(int, const char*, int, unsigned, struct statx*)>("statx")(directory, path, flags, mask, out);
+  if (result == 0) *out = extended(found);
+  return result;
+}
+
+// What stat() and its kin are in programs built with a C library before 2.33. The version is always 1 on x86-64.
+int __xstat(int, const char* path, struct stat* out) noexcept { return stat(path, out); }
+int __xstat64(int, const char* path, struct stat64* out) noexcept { return stat64(path, out); }
+int __lxstat(int, const char* path, struct stat* out) noexcept { return lstat(path, out); }
+int __lxstat64(int, const char* path, struct stat64* out) noexcept { return lstat64(path, out); }
+int __fxstatat(int, int directory, const char* path, struct stat* out, int flags) noexcept {
+  return fstatat(directory, path, out, flags);
+}
+int __fxstatat64(int, int directory, const char* path, struct stat64* out, int flags) noexcept {
+  return fstatat64(directory, path, out, flags);
+}
+
+int access(const char* path, int mode) noexcept { return access_with("access", path, mode); }
+int eaccess(const char* path, int mode) noexcept { return access_with("eaccess", path, mode); }
+int euidaccess(const char* path, int mode) noexcept { return access_with("euidaccess", path, mode); }
+int faccessat(int directory, const char* path, int mode, int flags) noexcept {
+  int result = 0;
+  if (accessible(path, result)) return result;
+  return next<int (*)(int, const char*, int, int)>("faccessat")(directory, path, mode, flags);
 }
 
 ssize_t readlink(const char* path, char* out, std::size_t size) noexcept {

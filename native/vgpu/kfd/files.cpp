@@ -151,6 +151,11 @@ int open_with(const char* symbol, const char* path, int flags, mode_t mode) {
   return next<int (*)(const char*, int, ...)>(symbol)(path, flags, mode);
 }
 
+int openat_with(const char* symbol, int directory, const char* path, int flags, mode_t mode) {
+  if (const Answer answer = open_virtual(path); answer.ours) return answer.fd;
+  return next<int (*)(int, const char*, int, ...)>(symbol)(directory, path, flags, mode);
+}
+
 // Ends the queues before the C library tears the process down.
 __attribute__((destructor)) void stop_at_exit() {
   if (Device* device = Device::current()) device->cancel_all();
@@ -209,8 +214,15 @@ int openat(int directory, const char* path, int flags, ...) {
   va_start(args, flags);
   const auto mode = static_cast<mode_t>(va_arg(args, int));
   va_end(args);
-  if (const Answer answer = open_virtual(path); answer.ours) return answer.fd;
-  return next<int (*)(int, const char*, int, ...)>("openat")(directory, path, flags, mode);
+  return openat_with("openat", directory, path, flags, mode);
+}
+
+int openat64(int directory, const char* path, int flags, ...) {
+  va_list args;
+  va_start(args, flags);
+  const auto mode = static_cast<mode_t>(va_arg(args, int));
+  va_end(args);
+  return openat_with("openat64", directory, path, flags, mode);
 }
 
 // What open() with unknown flags becomes in programs built with _FORTIFY_SOURCE.
@@ -227,18 +239,6 @@ FILE* fopen64(const char* path, const char* mode) {
   bool ours = false;
   FILE* file = fopen_virtual(path, ours);
   return ours ? file : next<FILE* (*)(const char*, const char*)>("fopen64")(path, mode);
-}
-
-int access(const char* path, int mode) noexcept {
-  if (may_be_ours(path) && active_config() != nullptr) {
-    if (device_node(path) >= 0) return 0;
-    if (topology::covers(path)) {
-      if (topology::file(*active_config(), path) || topology::directory(*active_config(), path)) return 0;
-      errno = ENOENT;
-      return -1;
-    }
-  }
-  return next<int (*)(const char*, int)>("access")(path, mode);
 }
 
 DIR* opendir(const char* path) {
