@@ -28,6 +28,7 @@ from kerncap.bundle.sink import Slot
 from kerncap.bundle.store import BlobLocation, check_location, digest_mismatch
 from kerncap.errors import BundleError, KerncapError, TransportError, typed
 from kerncap.transport.auth import Authorizer
+from kerncap.transport.connections import Connections
 from kerncap.transport.failures import (
     RETRY_STATUS,
     Failed,
@@ -55,14 +56,13 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         *,
         plain_http: bool = False,
         patience: Patience | None = None,
-        cancel: threading.Event | None = None,
     ) -> None:
         http = plain_http or reference.loopback
         super().__init__(hostname=reference.api_host, insecure=http)
         self.prefix: str = "http" if http else "https"
         self.reference = reference
         self._patience = patience or Patience()
-        self.cancel = cancel or threading.Event()
+        self.cancel = threading.Event()
         self._base = f"{self.prefix}://{reference.api_host}"
         self._container = oras.container.Container("x", registry=reference.api_host)
         self._container.namespace, self._container.repository = None, reference.repository
@@ -72,6 +72,12 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         self.session.trust_env = not reference.loopback
         self.session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE") or True
         self._may_be_tls = http and not plain_http
+        self._connections = Connections(self.session)
+
+    def stop(self) -> None:
+        """Call off whatever other threads are doing; they raise TransportError `transport.cancelled` soon."""
+        self.cancel.set()
+        self._connections.cut()
 
     # -- what a bundle needs ------------------------------------------------------------------------------------------
 

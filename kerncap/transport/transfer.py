@@ -96,8 +96,7 @@ def push(
         raise UsageError(
             f"{reference} names another digest than the bundle's {manifest.digest}", code="usage.digest-differs"
         )
-    cancel = threading.Event()
-    registry = KerncapRegistry(reference, plain_http=plain_http, patience=patience, cancel=cancel)
+    registry = KerncapRegistry(reference, plain_http=plain_http, patience=patience)
     blobs = list(manifest.blobs())
     locations = {blob.digest: bundle.locate(blob) for blob in blobs}
     meter = _Meter(progress, manifest.total_bytes)
@@ -110,7 +109,7 @@ def push(
         else:
             registry.push_blob(blob, locations[blob.digest], what=bundle.name, add=meter.add)
 
-    _in_parallel(send, blobs, cancel)
+    _in_parallel(send, blobs, registry.stop)
     registry.push_manifest(manifest.raw)
     moved = manifest.total_bytes - sum(blob.size for blob in skipped)
     return Transferred(manifest.digest, len(blobs), manifest.total_bytes, moved, len(skipped))
@@ -150,11 +149,11 @@ def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progres
         with sink.slot(blob) as slot:
             registry.pull_blob(blob, slot, add=meter.add)
 
-    _in_parallel(fetch, list(manifest.blobs()), registry.cancel)
+    _in_parallel(fetch, list(manifest.blobs()), registry.stop)
     return skipped
 
 
-def _in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor], cancel: threading.Event) -> None:
+def _in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor], stop: Callable[[], None]) -> None:
     """The first error (or Ctrl-C) stops every other transfer and is raised."""
     with ThreadPoolExecutor(THREADS) as pool:
         futures = [pool.submit(action, blob) for blob in blobs]
@@ -164,7 +163,7 @@ def _in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descripto
             if failed is not None:
                 failed.result()
         except BaseException:
-            cancel.set()
+            stop()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 

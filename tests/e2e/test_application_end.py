@@ -99,7 +99,11 @@ def test_a_kernel_that_never_ends(workbench: Workbench, place: Path, kernel: str
 
 
 def test_a_capture_outlives_a_kernel_that_never_ends(workbench: Workbench, place: Path) -> None:
-    done = workbench.kerncap(*extract(workbench, place / "x.kcap", "--timeout", "8", "forever-after"))
+    for limit_s in ("8", "60"):  # a busy machine may need longer to get as far as the kernel
+        done = workbench.kerncap(*extract(workbench, place / "x.kcap", "--timeout", limit_s, "forever-after"))
+        if "its capture is whole" in done.stderr:
+            break
+        assert list(place.iterdir()) == []
     assert done.returncode == 0, done.stderr
     assert "its capture is whole" in done.stderr
     assert workbench.verdict("replay", place / "x.kcap")["verdict"] == "faithful"

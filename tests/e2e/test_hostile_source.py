@@ -162,7 +162,7 @@ def test_templates_without_end_meet_the_time_limit(suite: str, open_folder: Path
     made = bundle(open_folder, before=BOMB, statement="a[0] = Bomb<40, 1>::value;")
     start = time.monotonic()
     refused(recompile(suite, made, open_folder, "--timeout", "3"), 8, "compile.timeout")
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 150
 
 
 def test_templates_without_end_meet_the_memory_limit(suite: str, open_folder: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,8 +23,8 @@ class Fake:
     fault: Callable[[Any], bool] = lambda handler: False
     host: str = ""
     token_scheme: bool = False
-    token_life_s: float = 60.0
-    tokens: dict[str, tuple[str, float]] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)  # the scope of each
+    expired: set[str] = field(default_factory=set)
 
     def count(self, method: str, pattern: str) -> int:
         return sum(1 for m, path, _ in self.requests if m == method and re.search(pattern, path))
@@ -116,8 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _give_token(self) -> None:
         scope = parse_qs(urlsplit(self.path).query)["scope"][0]
         token = f"token{len(self.fake.requests)}"
-        self.fake.tokens[token] = (scope, time.monotonic() + self.fake.token_life_s)
-        # The life in the answer is a lie when tests want a token that dies early.
+        self.fake.tokens[token] = scope
+        # The life in the answer is a lie when tests let a token expire early.
         self.answer(200, f'{{"token":"{token}","expires_in":3600}}'.encode())
 
     def _token_is_good(self) -> bool:
@@ -125,8 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
         if urlsplit(self.path).path == "/token":
             return True
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        scope, end = self.fake.tokens.get(token, ("", 0.0))
-        if time.monotonic() < end and ("push" if self.command in ("POST", "PUT") else "pull") in scope:
+        scope = "" if token in self.fake.expired else self.fake.tokens.get(token, "")
+        if ("push" if self.command in ("POST", "PUT") else "pull") in scope:
             return True
         self.body()
         realm = f'Bearer realm="http://{self.fake.host}/token",service="fake",scope="repository:x:pull"'

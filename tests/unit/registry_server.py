@@ -32,7 +32,6 @@ def running_registry(folder: Path, *, with_password: bool = False, with_tls: boo
     """Yields `127.0.0.1:port`; `with_tls` its certificate is its own authority, `folder / "cert.pem"`."""
     assert PROGRAM is not None
     folder.mkdir(parents=True)
-    port = free_port()
     auth = ""
     if with_password:
         (folder / "htpasswd").write_text(f"{USER}:{_BCRYPT}\n")
@@ -41,16 +40,38 @@ def running_registry(folder: Path, *, with_password: bool = False, with_tls: boo
     if with_tls:
         _make_certificate(folder)
         tls = f", tls: {{certificate: {folder / 'cert.pem'}, key: {folder / 'key.pem'}}}"
-    config = folder / "config.yml"
-    config.write_text(_CONFIG.format(root=folder / "data", port=port, auth=auth, tls=tls))
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([PROGRAM, "serve", str(config)], stdout=log, stderr=log)
+    process, port = _start(folder, auth, tls)
     try:
-        _wait_until_up(f"http://127.0.0.1:{port}/v2/", process)
         yield f"127.0.0.1:{port}"
     finally:
-        process.terminate()
+        _end(process)
+
+
+def _start(folder: Path, auth: str, tls: str) -> tuple[subprocess.Popen[bytes], int]:
+    config, log_path = folder / "config.yml", folder / "log"
+    for _ in range(5):
+        port = _free_port()
+        config.write_text(_CONFIG.format(root=folder / "data", port=port, auth=auth, tls=tls))
+        with log_path.open("wb") as log:
+            process = subprocess.Popen([str(PROGRAM), "serve", str(config)], stdout=log, stderr=log)
+        try:
+            if _comes_up(f"http://127.0.0.1:{port}/v2/", process):
+                return process, port
+        except BaseException:
+            _end(process)
+            raise
+        # Somebody else has taken the port since.
+        assert b"address already in use" in log_path.read_bytes(), log_path.read_text(errors="replace")
+    raise AssertionError("docker-registry found no port")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
         process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _make_certificate(folder: Path) -> None:
@@ -59,22 +80,24 @@ def _make_certificate(folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
-def free_port() -> int:
+def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 20
+def _comes_up(url: str, process: subprocess.Popen[bytes]) -> bool:
+    """False: it has ended."""
+    deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
-        assert process.poll() is None, "docker-registry ended"
+        if process.poll() is not None:
+            return False
         try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
+            urllib.request.urlopen(url, timeout=10).close()
+            return process.poll() is None
         except urllib.error.HTTPError:
-            return
+            return process.poll() is None
         except OSError:
             time.sleep(0.05)
     raise AssertionError("docker-registry did not come up")

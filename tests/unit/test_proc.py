@@ -41,19 +41,20 @@ def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
     code = (
         "import subprocess,sys,time,signal\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "c=subprocess.Popen([sys.executable,'-c','import time; time.sleep(60)'])\n"
+        "c=subprocess.Popen([sys.executable,'-c','import time; time.sleep(600)'])\n"
         f"open({str(pid_file)!r},'w').write(str(c.pid))\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
-    start = time.monotonic()
-    done = proc.run(_python(code), timeout_s=1.0)
-    assert done.timed_out
-    assert not done.ok
-    assert time.monotonic() - start < 10
-    child = int(pid_file.read_text())
-    for _ in range(100):
-        if _gone(child):
+    for limit_s in (1.0, 10.0, 60.0):  # a busy machine may need more than one to start the child
+        done = proc.run(_python(code), timeout_s=limit_s)
+        assert done.timed_out
+        assert not done.ok
+        assert limit_s <= done.duration_s < 300
+        if pid_file.exists() and pid_file.read_text():
             break
+    child = int(pid_file.read_text())
+    deadline = time.monotonic() + 60
+    while not _gone(child) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert _gone(child)
 
@@ -68,17 +69,17 @@ def _gone(pid: int) -> bool:
 def test_cancel() -> None:
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    done = proc.run(_python("import time; time.sleep(60)"), timeout_s=30, cancel=cancel)
+    done = proc.run(_python("import time; time.sleep(600)"), timeout_s=300, cancel=cancel)
     assert done.cancelled
-    assert done.duration_s < 10
+    assert done.duration_s < 300
 
 
 def test_a_grandchild_that_keeps_the_pipe_does_not_hold_us() -> None:
-    code = "import subprocess,sys; p=subprocess.Popen(['sleep','20']); print(p.pid, flush=True)"
-    done = proc.run(_python(code), timeout_s=30)
+    code = "import subprocess,sys; p=subprocess.Popen(['sleep','600']); print(p.pid, flush=True)"
+    done = proc.run(_python(code), timeout_s=300)
     os.kill(int(done.text), 9)
     assert done.returncode == 0
-    assert done.duration_s < 10
+    assert done.duration_s < 300
 
 
 def test_missing_program_says_its_name() -> None:

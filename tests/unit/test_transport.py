@@ -8,14 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_registry import Fake, fake_registry
-from registry_server import PASSWORD, PROGRAM, USER, free_port, running_registry
+from registry_server import PASSWORD, PROGRAM, USER, running_registry
 from synthetic import make_reproducer
 
 from kerncap.bundle import Bundle, open_bundle
@@ -31,7 +33,8 @@ from kerncap.transport.reference import parse_reference
 
 needs_registry = pytest.mark.skipif(PROGRAM is None, reason="docker-registry is not installed (apt: docker-registry)")
 _ROOT = Path(__file__).resolve().parents[2]
-QUICK = Patience(connect_s=1.0, read_s=1.0, attempts=3, connect_attempts=2, backoff_s=0.05)
+# Little between two attempts; what answers late only because the machine is busy is not given up.
+QUICK = Patience(connect_s=30.0, read_s=60.0, attempts=3, connect_attempts=2, backoff_s=0.05)
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +68,8 @@ def _login(tmp_path: Path, host: str, user: str, password: str) -> None:
     (tmp_path / "docker" / "config.json").write_text(json.dumps({"auths": {host: {"auth": auth}}}))
 
 
-def _pull(name: str, output: Path) -> Bundle:
-    copy_bundle(open_any(name, patience=QUICK), LayoutLocation(output))
+def _pull(name: str, output: Path, patience: Patience = QUICK) -> Bundle:
+    copy_bundle(open_any(name, patience=patience), LayoutLocation(output))
     return open_bundle(str(output))
 
 
@@ -130,9 +133,9 @@ def test_registry_down_is_exit_7_within_seconds(
     tar_file: Path, scheme: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as listener:
-        port = free_port()
+        listener.bind(("127.0.0.1", 0))  # held, so that nobody else listens there
+        port = listener.getsockname()[1]
         if scheme == "unanswered":  # a full backlog: connections are neither accepted nor refused
-            listener.bind(("127.0.0.1", port))
             listener.listen(0)
             fillers = [socket.socket() for _ in range(3)]
             for filler in fillers:
@@ -140,7 +143,8 @@ def test_registry_down_is_exit_7_within_seconds(
                 filler.connect_ex(("127.0.0.1", port))
         start = time.monotonic()
         assert cli.run(["push", str(tar_file), f"127.0.0.1:{port}/a/b:c"]) == 7
-        assert time.monotonic() - start < (5 if scheme == "refused" else 15)
+        # By the defaults 0.5 s between two attempts, 4 s for each that nobody answers; the rest is a busy machine's.
+        assert time.monotonic() - start < 60
     assert "hint: curl" in capsys.readouterr().err
 
 
@@ -148,6 +152,7 @@ def test_registry_down_is_exit_7_within_seconds(
 def test_a_broken_blob_download_is_resumed(tmp_path: Path, fake: Fake, bundle: Bundle, fault: str) -> None:
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"))
     broken: set[str] = set()
+    pulled = threading.Event()
 
     def break_once(handler: Any) -> bool:
         path, data = handler.path, fake.blobs.get(handler.path.rsplit("/", 1)[1], b"")
@@ -160,12 +165,14 @@ def test_a_broken_blob_download_is_resumed(tmp_path: Path, fake: Fake, bundle: B
         handler.wfile.write(data[:5000])
         handler.wfile.flush()
         if fault == "stalls":
-            time.sleep(2.5)
+            pulled.wait(120)
         handler.drop()
         return True
 
     fake.fault = break_once
-    assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "l"), deep=True).problems == ()
+    patience = replace(QUICK, read_s=1.0, attempts=10) if fault == "stalls" else QUICK
+    assert verify(_pull(f"{fake.host}/a/b:v1", tmp_path / "l", patience), deep=True).problems == ()
+    pulled.set()
     assert broken
     ranges = [headers.get("Range") for method, path, headers in fake.requests if path in broken and method == "GET"]
     assert ranges[0] is None
@@ -285,14 +292,12 @@ def test_addresses_that_a_registry_makes_up_are_refused(fake: Fake, bundle: Bund
 def test_tokens_are_asked_by_scope_and_renewed(tmp_path: Path, fake: Fake, bundle: Bundle) -> None:
     fake.token_scheme = True
     push(bundle, parse_reference(f"{fake.host}/a/b:v1"), patience=QUICK)
-    scopes = {scope for scope, _ in fake.tokens.values()}
-    assert scopes == {"repository:a/b:pull,push"}
-    fake.token_life_s = 0.5
+    assert set(fake.tokens.values()) == {"repository:a/b:pull,push"}
     fake.tokens.clear()
     remote = open_any(f"{fake.host}/a/b:v1", patience=QUICK)
-    time.sleep(0.6)
+    fake.expired |= set(fake.tokens)
     copy_bundle(remote, LayoutLocation(tmp_path / "l"))
-    assert {scope for scope, _ in fake.tokens.values()} == {"repository:a/b:pull"}
+    assert set(fake.tokens.values()) == {"repository:a/b:pull"}
     assert len(fake.tokens) >= 2
 
 
@@ -475,21 +480,25 @@ def test_a_killed_pull_has_no_final_name(
     last = bundle.manifest.chunks[-1].digest
     out = tmp_path / ("out" if form == "layout" else "out.kcap.tar")
     output = f"oci:{out}" if form == "layout" else str(out)
+    killed = threading.Event()
 
     def slow(handler: Any) -> bool:
         if handler.command == "GET" and last in handler.path:
-            time.sleep(1.5)
+            killed.wait(120)
         return False
 
     fake.fault = slow
     command = [sys.executable, "-m", "kerncap", "pull", f"{fake.host}/a/b:v1", "-o", output]
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 100
         while not fake.count("GET", last) and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(0.3)
         process.send_signal(number)
-        process.communicate(timeout=30)
+        sent = time.monotonic()
+        process.communicate(timeout=100)
+        assert time.monotonic() - sent < Patience().read_s / 2, "it waited for the registry's answer"
+    killed.set()
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert not out.exists()
     before = fake.count("GET", "/blobs/")
