@@ -275,17 +275,20 @@ def read_stops(path: Path) -> list[Stop]:
 
 
 def capture_control(
-    work_dir: Path, kernel: str | None, *, dispatch: int, after: str, timeout_s: float, threads: int = 2
+    work_dir: Path,
+    selection: Mapping[str, Any],
+    *,
+    mode: str = "capture",
+    after: str = "continue",
+    timeout_s: float = 300.0,
+    threads: int = 2,
 ) -> dict[str, Any]:
-    """The `kerncap.capture-control/1` document."""
+    """The `kerncap.capture-control/1` document; `selection` says which dispatch (Selection.control)."""
     return {
         "schema": "kerncap.capture-control/1",
+        "mode": mode,
         "work_dir": str(work_dir),
-        "kernel": kernel,
-        "match": "auto",
-        "dispatch": dispatch,
-        "grid": None,
-        "workgroup": None,
+        **selection,
         "after": after,
         "timeout_s": max(1, round(timeout_s)),
         "threads": threads,

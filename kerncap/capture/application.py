@@ -6,35 +6,30 @@ Called by the extract workflow. The files in the work directory are described in
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import shlex
-import signal
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kerncap import native, proc
+from kerncap.capture.listing import Listing, read_listing
+from kerncap.capture.selection import Selection, dims_text
+from kerncap.capture.tool import alone_hint, describe_status, read_reports, run_under_tool
 from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
 from kerncap.names import near_names
 
 log = logging.getLogger(__name__)
 
 _LISTED = 12
-_ALONE = "does it run to its end without kerncap? "
 
 
 @dataclass(frozen=True)
 class Order:
     """What to capture, of which command."""
 
-    kernel: str
+    selection: Selection
     command: tuple[str, ...]
     device: native.Device
-    dispatch: int = 0
     after: str = "continue"
     timeout_s: float = 3600.0
     dispatch_timeout_s: float = 300.0
@@ -53,16 +48,6 @@ class Captured:
         return describe_status(self.returncode)
 
 
-def describe_status(returncode: int) -> str:
-    """`exited with 3`, `was killed by SIGSEGV`."""
-    if returncode >= 0:
-        return f"exited with {returncode}"
-    try:
-        return f"was killed by {signal.Signals(-returncode).name}"
-    except ValueError:
-        return f"was killed by signal {-returncode}"
-
-
 def run_application(
     order: Order,
     work_dir: Path,
@@ -78,37 +63,24 @@ def run_application(
 
     Raises: CaptureError, HostError (full disk).
     """
-    control = work_dir / "control.json"
     limit = min(order.dispatch_timeout_s, order.timeout_s)
-    document = native.capture_control(
-        work_dir, order.kernel, dispatch=order.dispatch, after=order.after, timeout_s=limit
+    ended = run_under_tool(
+        order.command,
+        order.device,
+        native.capture_control(work_dir, order.selection.control(), after=order.after, timeout_s=limit),
+        native_files,
+        timeout_s=order.timeout_s,
+        environment=environment,
+        on_stdout=on_stdout,
+        on_stderr=on_stderr,
     )
-    control.write_text(json.dumps(document))
-    base = dict(os.environ if environment is None else environment)
-    base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
-    base["KERNCAP_CAPTURE_CONTROL"] = str(control)
-    with tempfile.TemporaryDirectory(prefix="kerncap-extract-") as scratch:
-        stops = Path(scratch, "stops")
-        env = native.device_environment(order.device, native_files, base, stops=stops)
-        if order.device.kind == "gpu" and order.device.index > 0:
-            env["ROCR_VISIBLE_DEVICES"] = str(order.device.index)
-        done = proc.run(
-            order.command,
-            timeout_s=order.timeout_s,
-            env=env,
-            inherit_stdin=True,
-            capture=on_stdout is not None or on_stderr is not None,
-            on_stdout=on_stdout,
-            on_stderr=on_stderr,
-            keep_bytes=1 << 16,
-        )
-        stopped = native.read_stops(stops)
+    done = ended.done
     directory = work_dir / "capture"
     if (directory / "capture.json").is_file():
         if done.timed_out:
             log.warning("the application was ended after %g s; its capture is whole", order.timeout_s)
         return Captured(directory, done.returncode, done.duration_s)
-    raise _with_stop(_why_not(order, work_dir, done), stopped)
+    raise _with_stop(_why_not(order, work_dir, done), ended.stops)
 
 
 def _with_stop(error: KerncapError, stopped: Sequence[native.Stop]) -> KerncapError:
@@ -129,37 +101,37 @@ def _with_stop(error: KerncapError, stopped: Sequence[native.Stop]) -> KerncapEr
 def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError:
     """The most telling reason for having no capture."""
     status = "was ended: the time limit was over" if done.timed_out else describe_status(done.returncode)
-    for path in sorted(work_dir.glob("error-*.json")):
-        failure = _load(path)
-        if failure:
-            return error_from_code(
-                str(failure.get("code", "capture.failed")),
-                str(failure.get("message", path.name)),
-                failure.get("hint") or _ALONE + _shell(order.command),
-            )
+    for failure in read_reports(work_dir, "error"):
+        return error_from_code(
+            str(failure.get("code", "capture.failed")),
+            str(failure.get("message", "the tool library failed")),
+            failure.get("hint") or alone_hint(order.command),
+        )
     if done.timed_out:
         return CaptureError(
             f"nothing was captured within {order.timeout_s:g} s",
             code="capture.timeout",
-            hint=typed("kerncap", "extract", order.kernel, "--timeout", f"{order.timeout_s * 4:g}", "--", "..."),
+            hint=typed(
+                "kerncap", "extract", order.selection.kernel, "--timeout", f"{order.timeout_s * 4:g}", "--", "..."
+            ),
         )
     if (work_dir / "claim").exists():
         # A process that ended well only did not wait (_exit): it waits where it stands until the capture is sealed.
         ended_well = done.returncode == 0 and order.after == "continue"
-        again = typed("kerncap", "extract", order.kernel, "--after", "stop", "--", *order.command)
+        again = typed("kerncap", "extract", order.selection.kernel, "--after", "stop", "--", *order.command)
         return CaptureError(
             f"the application {status} in the middle of the capture: nothing was kept",
             code="capture.application-died",
-            hint=again if ended_well else _ALONE + _shell(order.command),
+            hint=again if ended_well else alone_hint(order.command),
         )
-    seen = [s for s in (_load(p) for p in sorted(work_dir.glob("seen-*.json"))) if s]
-    if done.returncode != 0 and not any(k for s in seen for k in s.get("kernels", ())):
+    seen = read_listing(work_dir)
+    if done.returncode != 0 and not seen.kernels:
         return CaptureError(
             f"the application {status} before it dispatched a kernel",
             code="capture.application-died",
-            hint=_ALONE + _shell(order.command),
+            hint=alone_hint(order.command),
         )
-    if not seen:
+    if not seen.processes:
         return CaptureError(
             f"the application {status} and never used the HSA runtime",
             code="capture.no-runtime",
@@ -168,24 +140,16 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
     return _no_match(order, seen, status)
 
 
-def _no_match(order: Order, seen: Sequence[Mapping[str, Any]], status: str) -> CaptureError:
-    dispatches = sum(int(s.get("dispatches", 0)) for s in seen)
-    queues = sum(int(s.get("queues", 0)) for s in seen)
-    kernels = [k for s in seen for k in s.get("kernels", ())]
-    matched = sum(int(k.get("dispatches", 0)) for k in kernels if k.get("matched"))
-    if matched:
-        return CaptureError(
-            f"{order.kernel!r} was dispatched {matched} times, so that --dispatch {order.dispatch} was never reached; "
-            f"the application {status}",
-            code="capture.no-such-dispatch",
-            hint=f"--dispatch N with N from 0 to {matched - 1}",
-        )
-    names = [str(k.get("demangled") or k.get("name")) for k in kernels if k.get("dispatches")]
-    near = near_names(order.kernel, names)
+def _no_match(order: Order, seen: Listing, status: str) -> KerncapError:
+    wanted = order.selection
+    if seen.matched:
+        return _not_this_dispatch(order, seen, status)
+    names = [k.name for k in seen.kernels if k.dispatches]
+    near = near_names(wanted.kernel, names)
     listed = near or sorted(set(names))[:_LISTED]
     what = "these look alike" if near else "these were dispatched"
-    text = f"no dispatch matched {order.kernel!r} in {queues} queues and {dispatches} dispatches"
-    idle = sorted({str(k.get("demangled") or k.get("name")) for k in kernels if k.get("matched")})
+    text = f"no dispatch matched {wanted.kernel!r} in {seen.queues} queues and {seen.dispatches} dispatches"
+    idle = sorted({k.name for k in seen.kernels if k.matched})
     if idle:
         text += f"; the application loaded {', '.join(idle[:_LISTED])} and never dispatched it"
     if listed:
@@ -195,13 +159,19 @@ def _no_match(order: Order, seen: Sequence[Mapping[str, Any]], status: str) -> C
     return CaptureError(f"{text}; the application {status}", code="capture.no-match", hint=hint)
 
 
-def _load(path: Path) -> dict[str, Any] | None:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def _shell(command: Sequence[str]) -> str:
-    return shlex.join(command)
+def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError:
+    """The kernel was dispatched, though not with that geometry, or not so often, or not so late."""
+    wanted = order.selection
+    fitting = sum(g.dispatches for g in seen.geometries if wanted.accepts(g.grid, g.workgroup))
+    late = f" from {wanted.after_ms:g} ms on" if wanted.after_ms else ""
+    text = f"{wanted.kernel!r} was dispatched {seen.matched} times"
+    if wanted.geometry or late:
+        text += f", of these {fitting}{wanted.geometry}{late}"
+    text += f", so that --dispatch {wanted.dispatch} was never reached; the application {status}"
+    if fitting:
+        return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch N with N from 0 to {fitting - 1}")
+    launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
+    if launches:
+        text += "; it was launched with " + ", ".join(sorted(launches)[:_LISTED])
+    hint = "--list shows every launch geometry" if wanted.geometry else "a smaller --after-ms"
+    return CaptureError(text, code="capture.no-such-dispatch", hint=hint)

@@ -47,6 +47,13 @@ def bundles(incomplete: str) -> list[str]:
     return [scheme + path for path in sorted(whole + folders)] if whole else []
 
 
+def matches(incomplete: str) -> list[str]:
+    """The ways to name a kernel."""
+    from kerncap.capture.selection import MATCHES
+
+    return [word for word in MATCHES if word.startswith(incomplete)]
+
+
 def suites(incomplete: str) -> list[str]:
     """The bases of images.toml."""
     from kerncap.runtime import catalog

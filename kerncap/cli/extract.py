@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kerncap.cli import completion, options
-from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table
+from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table, to_stderr
 from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
+    from kerncap.capture.listing import Listing
+    from kerncap.capture.selection import Selection
+    from kerncap.native import Device
     from kerncap.workflows.extract import Extracted
 
-_MAX_DISPATCH = (1 << 63) - 1
+_PANEL = "Which dispatch"
+_MOST_NAMES = 12
 
 
 def extract(
     kernel: Annotated[
-        str, typer.Argument(metavar="KERNEL", help="Base name, demangled name, glob or mangled name of the kernel.")
+        str,
+        typer.Argument(metavar="KERNEL", help="Base name, demangled name, glob, regex or mangled name (--match)."),
     ],
     command: Annotated[list[str], typer.Argument(metavar="CMD", help="The application and its arguments, after --.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Reproducer directory to make; default: NAME.kcap.")
     ] = None,
-    dispatch: Annotated[int, typer.Option("--dispatch", help="Which of the matching dispatches, counted from 0.")] = 0,
+    match: Annotated[
+        str,
+        typer.Option(
+            "--match",
+            help="How KERNEL names it: auto, exact (whole demangled name), base, glob, regex or mangled.",
+            autocompletion=completion.matches,
+            rich_help_panel=_PANEL,
+        ),
+    ] = "auto",
+    dispatch: Annotated[
+        int,
+        typer.Option(
+            "--dispatch",
+            "--launch-skip",
+            help="Which of the dispatches that match, counted from 0.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = 0,
+    launch_count: Annotated[
+        int, typer.Option("--launch-count", help="How many dispatches: 1.", rich_help_panel=_PANEL)
+    ] = 1,
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", metavar="X[xYxZ]", help="Only with this grid, in workitems.", rich_help_panel=_PANEL),
+    ] = None,
+    workgroup: Annotated[
+        str | None,
+        typer.Option("--workgroup", metavar="X[xYxZ]", help="Only with this workgroup.", rich_help_panel=_PANEL),
+    ] = None,
+    after_ms: Annotated[
+        float,
+        typer.Option("--after-ms", help="Only so many ms after the HSA runtime was loaded.", rich_help_panel=_PANEL),
+    ] = 0.0,
+    list_only: Annotated[
+        bool,
+        typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=_PANEL),
+    ] = False,
     source_dir: Annotated[
         Path | None,
         typer.Option(
@@ -63,29 +103,35 @@ def extract(
 ) -> int:
     """Run an application and capture one dispatch of a kernel as a reproducer directory."""
     from kerncap import native
-    from kerncap.capture.application import Order, describe_status
+    from kerncap.capture.application import Order
+    from kerncap.capture.selection import Selection, parse_dims
+    from kerncap.capture.tool import describe_status
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import extract as run_extract
 
     set_verbosity(verbose)
+    if launch_count != 1:
+        text = f"--launch-count is {launch_count}: one dispatch is captured at a time"
+        raise UsageError(text, code="usage.number", hint="--launch-count 1, with --launch-skip N for another one")
+    selection = Selection(
+        kernel, match, dispatch, parse_dims("--grid", grid), parse_dims("--workgroup", workgroup), after_ms
+    )
+    options.check_seconds("--timeout", timeout, "3600")
+    if list_only:
+        return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
     if after not in ("continue", "stop"):
         raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue or --after stop")
-    options.check_count("--dispatch", dispatch, 0, _MAX_DISPATCH)
     options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
-    options.check_seconds("--timeout", timeout, "3600")
     order = Order(
-        kernel=kernel,
+        selection=selection,
         command=tuple(command),
         device=native.capture_device(device),
-        dispatch=dispatch,
         after=after,
         timeout_s=timeout,
     )
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
-    extracted = run_extract(
-        request, on_stdout=_to_stderr if as_json else None, on_stderr=_to_stderr if as_json else None
-    )
+    extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
     note(f"the application {describe_status(extracted.returncode)}")
     if as_json:
         print_json(extracted.to_json())
@@ -100,9 +146,44 @@ def extract(
     return 0
 
 
-def _to_stderr(piece: bytes) -> None:
-    sys.stderr.buffer.write(piece)
-    sys.stderr.buffer.flush()
+def _list(selection: Selection, command: tuple[str, ...], device: Device, timeout_s: float, as_json: bool) -> int:
+    from kerncap.capture.selection import dims_text
+    from kerncap.capture.tool import describe_status
+    from kerncap.workflows.profile import Streams, Target, list_matches
+
+    streams = Streams(to_stderr, to_stderr) if as_json else Streams()
+    listing, returncode = list_matches(selection, Target(command, device, timeout_s), streams)
+    note(f"the application {describe_status(returncode)}")
+    if as_json:
+        print_json(listing.to_json())
+        return 0
+    rows = [
+        (
+            g.dispatches,
+            g.first,
+            dims_text(g.grid),
+            dims_text(g.workgroup),
+            "*" if selection.accepts(g.grid, g.workgroup) else "",
+            g.name,
+        )
+        for g in listing.geometries
+    ]
+    say(f"{listing.matched} of {listing.dispatches} dispatches match {selection.kernel!r} by name")
+    if rows:
+        say(table(rows, header=("dispatches", "first", "grid", "workgroup", "meant", "kernel"), indent=2))
+        if not listing.whole:
+            note("more launch geometries than are listed")
+    else:
+        _list_near(selection, listing)
+    return 0
+
+
+def _list_near(selection: Selection, listing: Listing) -> None:
+    from kerncap.names import near_names
+
+    names = sorted({k.name for k in listing.kernels if k.dispatches})
+    near = near_names(selection.kernel, names) or names[:_MOST_NAMES]
+    say("dispatched, " + ("and alike" if len(near) < len(names) else "all of them") + ": " + ", ".join(near))
 
 
 def _print(extracted: Extracted) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Every command, in the order of the help: its name is its module in this package. A command is added by its line here.
 COMMANDS: tuple[str, ...] = (
+    "profile",
     "extract",
     "pack",
     "unpack",

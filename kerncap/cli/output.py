@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,12 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """One or more lines for the person on stderr, escaped."""
     sys.stderr.write(escape_lines(text) + "\n")
+
+
+def to_stderr(piece: bytes) -> None:
+    """What a program that we run writes, unchanged; with --json stdout is data."""
+    sys.stderr.buffer.write(piece)
+    sys.stderr.buffer.flush()
 
 
 def escape_lines(text: str) -> str:
@@ -120,6 +126,24 @@ def confirm(question: str, *, yes: bool, what: str) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("not confirmed: nothing was done", code="usage.not-confirmed", hint=hint)
+
+
+@contextmanager
+def status_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """One line on stderr that is written over and over, only when stderr is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+
+    def show(text: str) -> None:
+        sys.stderr.write("\r\x1b[2K" + escape(text))
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -17,8 +17,9 @@ from typing import Any
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.outputs import new_directory
-from kerncap.capture.application import Captured, Order, describe_status, run_application
+from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.seal import add_facts, add_self_check
+from kerncap.capture.tool import describe_status
 from kerncap.errors import CompileError, KerncapError, ReplayError, UsageError
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer

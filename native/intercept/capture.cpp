@@ -1,7 +1,5 @@
 #include "intercept/capture.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "intercept/guard.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/reports.hpp"
+#include "intercept/threads.hpp"
 #include "intercept/tool.hpp"
 
 namespace kerncap::intercept {
@@ -40,26 +39,6 @@ Clock::duration to_duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// The application's handlers must not run on the worker.
-std::thread start_quietly(auto body) {
-  sigset_t all;
-  sigset_t old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  std::thread thread(body);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  return thread;
-}
-
-std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal) {
-  hsa_amd_profiling_dispatch_time_t time{};
-  std::uint64_t frequency = 0;
-  if (hsa().amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal.handle(), &time) != HSA_STATUS_SUCCESS) return std::nullopt;
-  if (hsa().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency) != HSA_STATUS_SUCCESS) return std::nullopt;
-  if (time.start == 0 || time.end <= time.start || frequency == 0) return std::nullopt;
-  return static_cast<std::uint64_t>(static_cast<double>(time.end - time.start) * 1e9 / static_cast<double>(frequency));
-}
-
 void remove_quietly(const fs::path& path) noexcept {
   std::error_code ignored;
   fs::remove_all(path, ignored);
@@ -74,23 +53,29 @@ void end_process(int status) {
 
 }  // namespace
 
-Capture::Capture(Tool& tool) : tool_(tool) {}
+Capture::Capture(Tool& tool)
+    : tool_(tool), counts_from_(Clock::now() + to_duration(tool.control.after_ms / 1000)) {}
 
 void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
-  if (gates_ || !tool_.control.kernel) return;
+  if (gates_ || !tool_.control.kernel || tool_.control.mode != Mode::Capture) return;
   gates_ = std::make_unique<Gates>();
   for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
   tool_.topology();
   check(hsa().amd.hsa_amd_register_system_event_handler_fn(on_system_event, this), "hsa_amd_register_system_event_handler");
 }
 
-bool Capture::wants(const Packet& packet) noexcept {
-  if (phase_.load(std::memory_order_relaxed) != Phase::Armed) return false;
+bool Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
+  if (phase_.load(std::memory_order_relaxed) != Phase::Armed || Clock::now() < counts_from_) return false;
   const auto dispatch = as_dispatch(packet);
   const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
   const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
-  if (!tool_.control.launch.accepts(grid, workgroup)) return false;
+  try {
+    tool_.launches.add(kernel, grid, workgroup, named_.fetch_add(1, std::memory_order_relaxed));
+  } catch (const std::bad_alloc&) {
+    note_bookkeeping_failure();
+  }
+  if (tool_.control.mode != Mode::Capture || !tool_.control.launch.accepts(grid, workgroup)) return false;
   return matches_.fetch_add(1, std::memory_order_relaxed) == tool_.control.dispatch;
 }
 

@@ -42,7 +42,7 @@ class Capture {
   void prepare();
 
   // True for the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for.
-  bool wants(const Packet& packet) noexcept;
+  bool wants(const KernelEntry& kernel, const Packet& packet) noexcept;
 
   // Writes the target between its barriers and starts the worker. False: not captured, the packet is the caller's.
   bool begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
@@ -97,7 +97,9 @@ class Capture {
 
   Tool& tool_;
   std::atomic<Phase> phase_{Phase::Armed};
-  std::atomic<std::uint64_t> matches_{0};
+  const Clock::time_point counts_from_;
+  std::atomic<std::uint64_t> named_{0};    // dispatches of kernels that are meant
+  std::atomic<std::uint64_t> matches_{0};  // those with the launch geometry that is meant
   std::unique_ptr<Gates> gates_;
   std::array<std::unique_ptr<Signal>, 16> markers_;
   std::atomic<std::size_t> markers_used_{0};

@@ -21,6 +21,14 @@ std::optional<Dim3> dimensions(const Fields& fields, const char* name) {
   return value;
 }
 
+Mode parse_mode(const Fields& fields) {
+  const auto& word = fields.string("mode");
+  if (word == "capture") return Mode::Capture;
+  if (word == "list") return Mode::List;
+  if (word == "profile") return Mode::Profile;
+  fields.fail("mode", "\"capture\", \"list\" or \"profile\"");
+}
+
 }  // namespace
 
 Control read_control(const std::filesystem::path& path) {
@@ -29,6 +37,7 @@ Control read_control(const std::filesystem::path& path) {
   const Fields fields(document, "", error_code);
   Control control;
   control.work_dir = fields.string("work_dir");
+  if (fields.has("mode")) control.mode = parse_mode(fields);
   control.kernel = fields.string_or_null("kernel");
   if (fields.has("match")) control.match = parse_match_mode(fields.string("match"));
   if (fields.has("dispatch")) control.dispatch = fields.u64("dispatch");
@@ -38,6 +47,7 @@ Control read_control(const std::filesystem::path& path) {
     if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");
     control.stop_after = after == "stop";
   }
+  if (fields.has("after_ms")) control.after_ms = fields.number("after_ms");
   if (fields.has("timeout_s")) control.timeout_s = fields.number("timeout_s");
   if (fields.has("threads")) control.threads = fields.u32("threads", max_threads);
   if (fields.has("zstd_level")) {
@@ -46,6 +56,7 @@ Control read_control(const std::filesystem::path& path) {
     control.zstd_level = level.get<int>();
   }
   if (control.timeout_s <= 0) fields.fail("timeout_s", "a positive number");
+  if (control.after_ms < 0) fields.fail("after_ms", "0 or more");
   if (control.threads == 0) fields.fail("threads", "a positive number");
   if (!control.work_dir.is_absolute()) fields.fail("work_dir", "an absolute path");
   return control;

@@ -10,12 +10,20 @@
 
 namespace kerncap::intercept {
 
+enum class Mode {
+  Capture,  // one dispatch of `kernel`
+  List,     // nothing is captured: what would match is written down
+  Profile,  // nothing is captured: every dispatch is timed
+};
+
 struct Control {
+  Mode mode = Mode::Capture;
   std::filesystem::path work_dir;
   std::optional<std::string> kernel;
   MatchMode match = MatchMode::Auto;
   std::uint64_t dispatch = 0;
   LaunchFilter launch;
+  double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
   bool stop_after = false;
   double timeout_s = 300;
   unsigned threads = 2;

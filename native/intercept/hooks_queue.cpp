@@ -1,8 +1,10 @@
 // Queues: every queue that the application creates becomes an intercept queue, and its packets pass through on_packets().
 #include <hsa/amd_hsa_queue.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <span>
+#include <vector>
 
 #include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
@@ -30,12 +32,28 @@ void on_queue_error(hsa_status_t status, hsa_queue_t* queue, void* data) noexcep
   }
 }
 
+void time_packets(DispatchTimer& timer, QueueState& state, std::span<const Packet> packets,
+                  hsa_amd_queue_intercept_packet_writer writer) {
+  std::vector<Packet> batch;
+  try {
+    batch.assign(packets.begin(), packets.end());
+    state.dispatches += static_cast<std::uint64_t>(std::count_if(batch.begin(), batch.end(), is_dispatch));
+    timer.prepare(state, batch, tool().kernels);
+  } catch (const std::exception&) {
+    // Out of signals or memory. What has been prepared goes out so; the rest is not timed.
+    note_bookkeeping_failure();
+    if (batch.empty()) return writer(packets.data(), packets.size());
+  }
+  writer(batch.data(), batch.size());
+}
+
 // Runs under the runtime's lock of this queue: nothing here may wait.
 void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) noexcept {
   if (stepped_aside.load(std::memory_order_relaxed)) return writer(packets, count);
   const Inside inside;
   auto& state = *static_cast<QueueState*>(data);
+  if (DispatchTimer* const timer = tool().timer()) return time_packets(*timer, state, {static_cast<const Packet*>(packets), count}, writer);
   auto& capture = tool().capture;
   const auto write = [&](std::span<const Packet> part) {
     if (capture.under_way()) return capture.pass_on(state, part, writer);
@@ -47,7 +65,7 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
                KernelEntry* kernel = tool().kernels.find(as_dispatch(packet).kernel_object);
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
-               if (!kernel->matched || !capture.wants(packet)) return false;
+               if (!kernel->matched || !capture.wants(*kernel, packet)) return false;
                flush();
                return capture.begin(state, *kernel, packet, index, writer);
              });
@@ -62,7 +80,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   const Inside inside;
   QueueState* added = nullptr;
   try {
-    tool().capture.prepare();
+    tool().prepare();
     added = &tool().queues.add();
   } catch (...) {
     note_bookkeeping_failure();
@@ -82,6 +100,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   }
   state.queue = *queue;
   state.alive = true;
+  if (tool().timer() != nullptr) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
   tool().capture.queue_created();
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
   return HSA_STATUS_SUCCESS;
@@ -99,7 +118,9 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) noexcept {
 }
 
 hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) noexcept {
-  return observe([&] { return hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, enable); },
+  // While dispatches are timed, the application's wish to stop that is not passed on.
+  const int enabled = enable != 0 || tool().timer() != nullptr ? 1 : 0;
+  return observe([&] { return hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, enabled); },
                  [&] {
                    if (QueueState* state = tool().queues.find(queue)) state->profiled = enable != 0;
                  });

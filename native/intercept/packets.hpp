@@ -33,6 +33,11 @@ inline hsa_kernel_dispatch_packet_t as_dispatch(const Packet& packet) {
   return dispatch;
 }
 
+inline void set_completion(Packet& dispatch, hsa_signal_t completion) {
+  std::memcpy(reinterpret_cast<std::byte*>(&dispatch) + offsetof(hsa_kernel_dispatch_packet_t, completion_signal), &completion,
+              sizeof completion);
+}
+
 // Ordered after everything before it, holding back everything behind it, visible to all agents and the host.
 constexpr std::uint16_t ordered_header(hsa_packet_type_t type) {
   return static_cast<std::uint16_t>((type << HSA_PACKET_HEADER_TYPE) | (1 << HSA_PACKET_HEADER_BARRIER) |

@@ -27,8 +27,8 @@ bool claimed_by_this_process(const std::filesystem::path& path) {
 
 }  // namespace
 
-void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, std::uint64_t queues,
-                std::uint64_t dispatches) {
+void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
+                std::uint64_t queues, std::uint64_t dispatches) {
   Json list = Json::array();
   kernels.for_each([&](const KernelEntry& kernel) {
     list.push_back({{"name", kernel.name},
@@ -36,11 +36,40 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
                     {"dispatches", kernel.dispatches.load(std::memory_order_relaxed)},
                     {"matched", kernel.matched}});
   });
+  Json geometries = Json::array();
+  for (const Launch& launch : launches.list()) {
+    geometries.push_back({{"name", launch.kernel->name},
+                          {"demangled", launch.kernel->demangled},
+                          {"grid", launch.grid},
+                          {"workgroup", launch.workgroup},
+                          {"dispatches", launch.dispatches},
+                          {"first", launch.first}});
+  }
   write_json_atomic(own_file(work_dir, "seen"), {{"schema", "kerncap.seen/1"},
                                                   {"pid", getpid()},
                                                   {"queues", queues},
                                                   {"dispatches", dispatches},
-                                                  {"kernels", std::move(list)}});
+                                                  {"kernels", std::move(list)},
+                                                  {"launches", std::move(geometries)},
+                                                  {"launches_whole", launches.whole()}});
+}
+
+void write_profile(const std::filesystem::path& work_dir, const std::map<const KernelEntry*, KernelTimes>& times,
+                   std::uint64_t queues, std::uint64_t dispatches) {
+  Json list = Json::array();
+  for (const auto& [kernel, time] : times) {
+    list.push_back({{"name", kernel->name},
+                    {"demangled", kernel->demangled},
+                    {"calls", time.calls},
+                    {"timed", time.timed},
+                    {"total_ns", time.total},
+                    {"min_ns", time.least},
+                    {"max_ns", time.most},
+                    {"squares_ns2", time.squares}});
+  }
+  write_json_atomic(own_file(work_dir, "profile"),
+                    {{"schema", "kerncap.profile-part/1"}, {"pid", getpid()}, {"queues", queues},
+                     {"dispatches", dispatches}, {"kernels", std::move(list)}});
 }
 
 void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept {

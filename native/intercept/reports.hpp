@@ -1,18 +1,24 @@
-// What the tool says to Python: files in the work directory. In: registries and errors. Out: seen-<pid>.json, error-<pid>.json,
-// claim. Called by tool.cpp and capture.cpp.
+// What the tool says to Python: files in the work directory. In: registries and errors. Out: seen-<pid>.json,
+// profile-<pid>.json, error-<pid>.json, claim. Called by tool.cpp and capture.cpp.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "intercept/dispatch_timer.hpp"
 #include "intercept/kernels.hpp"
+#include "intercept/launches.hpp"
 
 namespace kerncap::intercept {
 
 // Every kernel that was dispatched or could have been, with counts: the list that near names are looked for in.
-void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, std::uint64_t queues,
-                std::uint64_t dispatches);
+void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
+                std::uint64_t queues, std::uint64_t dispatches);
+
+// Calls and times of every kernel, as far as they are known.
+void write_profile(const std::filesystem::path& work_dir, const std::map<const KernelEntry*, KernelTimes>& times,
+                   std::uint64_t queues, std::uint64_t dispatches);
 
 void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept;
 

@@ -28,8 +28,13 @@ std::uint64_t ticks_per_second() {
 
 }  // namespace
 
-Signal::Signal(hsa_signal_value_t initial) {
-  check(hsa().core.hsa_signal_create_fn(initial, 0, nullptr, &signal_), "hsa_signal_create");
+Signal::Signal(hsa_signal_value_t initial, Kind kind) {
+  const std::uint64_t attributes = kind == Kind::Polled ? HSA_AMD_SIGNAL_AMD_GPU_ONLY : 0;
+  if (attributes != 0 && hsa().amd.hsa_amd_signal_create_fn != nullptr) {
+    check(hsa().amd.hsa_amd_signal_create_fn(initial, 0, nullptr, attributes, &signal_), "hsa_amd_signal_create");
+  } else {
+    check(hsa().core.hsa_signal_create_fn(initial, 0, nullptr, &signal_), "hsa_signal_create");
+  }
 }
 
 Signal::~Signal() { hsa().core.hsa_signal_destroy_fn(signal_); }
@@ -38,8 +43,26 @@ hsa_signal_value_t Signal::value() const { return hsa().core.hsa_signal_load_sca
 
 void Signal::set(hsa_signal_value_t value) const { hsa().core.hsa_signal_store_screlease_fn(signal_, value); }
 
+void Signal::reset(hsa_signal_value_t value) const {
+  amd_signal_t* const block = block_of(signal_);
+  block->start_ts = block->end_ts = 0;
+  set(value);
+}
+
+std::uint64_t to_ticks(Clock::duration duration) {
+  const auto seconds = std::chrono::duration<double>(duration).count();
+  return static_cast<std::uint64_t>(seconds * static_cast<double>(ticks_per_second()));
+}
+
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal) {
+  hsa_amd_profiling_dispatch_time_t time{};
+  if (hsa().amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal.handle(), &time) != HSA_STATUS_SUCCESS) return std::nullopt;
+  if (time.start == 0 || time.end <= time.start) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<double>(time.end - time.start) * 1e9 / static_cast<double>(ticks_per_second()));
+}
+
 Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop) {
-  const auto slice_ticks = ticks_per_second() / (std::chrono::seconds(1) / slice);
+  const auto slice_ticks = to_ticks(slice);
   for (;;) {
     const auto value = hsa().core.hsa_signal_wait_scacquire_fn(signal.handle(), HSA_SIGNAL_CONDITION_LT, 1, slice_ticks,
                                                                HSA_WAIT_STATE_BLOCKED);

@@ -1,5 +1,5 @@
 // HSA signals of the tool's own, and waits that end. In: original entry points. Out: RAII signals, bounded waits.
-// Called by capture.cpp, cut.cpp, staging.cpp.
+// Called by capture.cpp, cut.cpp, dispatch_timer.cpp, staging.cpp.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace kerncap::intercept {
 
@@ -14,13 +15,17 @@ using Clock = std::chrono::steady_clock;
 
 class Signal {
  public:
-  explicit Signal(hsa_signal_value_t initial);
+  // Polled: raises no interrupt; for a signal that is only looked at.
+  enum class Kind { Interrupt, Polled };
+  explicit Signal(hsa_signal_value_t initial, Kind kind = Kind::Interrupt);
   ~Signal();
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
   hsa_signal_t handle() const { return signal_; }
   hsa_signal_value_t value() const;
   void set(hsa_signal_value_t value) const;
+  // For another dispatch: the value, and no time stamps.
+  void reset(hsa_signal_value_t value) const;
 
  private:
   hsa_signal_t signal_{};
@@ -30,6 +35,11 @@ enum class Waited { Done, TimedOut, Stopped };
 
 // Until the signal's value is below 1; `stop` is asked about twenty times a second.
 Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop);
+
+std::uint64_t to_ticks(Clock::duration duration);  // of HSA's waits
+
+// Of the dispatch on this agent that completed the signal; nothing when it has no time stamps.
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal);
 
 // What a packet processor would have done to the application's signal: time stamps, then a decrement that wakes its waiters.
 void complete_for_application(hsa_signal_t application, const Signal& own);

@@ -10,6 +10,7 @@ namespace kerncap::intercept {
 namespace {
 
 std::atomic<Tool*> instance{nullptr};
+constexpr auto last_dispatches_limit = std::chrono::seconds(2);  // that the application's end waits for dispatches to end
 
 }  // namespace
 
@@ -26,10 +27,22 @@ const Topology& Tool::topology() {
   return topology_;
 }
 
+void Tool::prepare() {
+  capture.prepare();
+  if (control.mode != Mode::Profile) return;
+  const std::scoped_lock lock(timer_mutex_);
+  if (timer() == nullptr) timer_.store(new DispatchTimer([this] { report_times(); }), std::memory_order_release);
+}
+
+void Tool::report_times() {
+  if (DispatchTimer* const running = timer()) write_profile(control.work_dir, running->times(), queues.count(), queues.dispatches());
+}
+
 void Tool::report_seen() noexcept {
   if (getpid() != pid_) return;
   try {
-    write_seen(control.work_dir, kernels, queues.count(), queues.dispatches());
+    write_seen(control.work_dir, kernels, launches, queues.count(), queues.dispatches());
+    report_times();
   } catch (const std::exception& error) {
     log::warning(std::string("the list of kernels could not be written: ") + error.what());
   }
@@ -38,6 +51,7 @@ void Tool::report_seen() noexcept {
 void Tool::at_exit() noexcept {
   if (getpid() != pid_) return;
   capture.finish_before_exit();
+  if (timer() != nullptr) timer()->finish(last_dispatches_limit);
   report_seen();
 }
 

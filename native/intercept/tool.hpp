@@ -7,7 +7,9 @@
 
 #include "intercept/capture.hpp"
 #include "intercept/control.hpp"
+#include "intercept/dispatch_timer.hpp"
 #include "intercept/kernels.hpp"
+#include "intercept/launches.hpp"
 #include "intercept/memory.hpp"
 #include "intercept/queues.hpp"
 
@@ -20,6 +22,11 @@ class Tool {
   // Agents and pools, listed when they are first needed: not all runtimes allow it inside OnLoad.
   const Topology& topology();
 
+  // Null unless the application is profiled and has created a queue.
+  DispatchTimer* timer() noexcept { return timer_.load(std::memory_order_acquire); }
+  // Called when a queue is created: nothing of HSA may be made under a queue's lock, or before the runtime is whole.
+  void prepare();
+
   // Writes what was seen, once a process, and never in a forked child.
   void report_seen() noexcept;
   // The application ends: a capture that is under way is given its time.
@@ -29,12 +36,17 @@ class Tool {
   MemoryMap memory;
   KernelRegistry kernels;
   QueueRegistry queues;
+  LaunchLog launches;
   Capture capture;
   std::atomic<bool> bookkeeping_failed{false};
 
  private:
+  void report_times();
+
   std::once_flag topology_once_;
   Topology topology_;
+  std::mutex timer_mutex_;
+  std::atomic<DispatchTimer*> timer_{nullptr};
   int pid_;
 };
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from kerncap.bundle.seal import allowed_environment
-from kerncap.capture.application import Captured, Order, describe_status, run_application
+from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.seal import add_facts, add_self_check
+from kerncap.capture.selection import Selection
+from kerncap.capture.tool import describe_status
 from kerncap.errors import CaptureError, HostError, KerncapError
 from kerncap.native import Device, NativeFiles, Stop, read_stops
 
@@ -27,6 +29,25 @@ SEEN = {
         {"name": "_Z10vector_addPf", "demangled": "vector_add(float*)", "dispatches": 41199, "matched": False},
         {"name": "_Z5scalePf", "demangled": "scale(float*)", "dispatches": 1, "matched": False},
     ],
+    "launches": [
+        {
+            "name": "_Z10vector_addPf",
+            "demangled": "vector_add(float*)",
+            "grid": [1024, 1, 1],
+            "workgroup": [256, 1, 1],
+            "dispatches": 41000,
+            "first": 0,
+        },
+        {
+            "name": "_Z10vector_addPf",
+            "demangled": "vector_add(float*)",
+            "grid": [64, 2, 1],
+            "workgroup": [64, 1, 1],
+            "dispatches": 199,
+            "first": 7,
+        },
+    ],
+    "launches_whole": True,
 }
 
 
@@ -39,11 +60,19 @@ def files(tmp_path: Path) -> NativeFiles:
     return NativeFiles(folder)
 
 
-def run(tmp_path: Path, files: NativeFiles, script: str, kernel: str = "vector_add", **order: object) -> Captured:
+def run(
+    tmp_path: Path,
+    files: NativeFiles,
+    script: str,
+    kernel: str = "vector_add",
+    timeout_s: float = 20.0,
+    **selection: object,
+) -> Captured:
     work = tmp_path / "work"
     work.mkdir()
-    settings = {"kernel": kernel, "command": ("sh", "-c", WORK + script), "device": Device("gpu"), "timeout_s": 20.0}
-    return run_application(Order(**{**settings, **order}), work, files, on_stdout=lambda _: None)  # type: ignore[arg-type]
+    wanted = Selection(kernel, **selection)  # type: ignore[arg-type]
+    order = Order(wanted, ("sh", "-c", WORK + script), Device("gpu"), timeout_s=timeout_s)
+    return run_application(order, work, files, on_stdout=lambda _: None)
 
 
 def failure(tmp_path: Path, files: NativeFiles, script: str, **more: object) -> KerncapError:
@@ -94,6 +123,25 @@ def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFi
     error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", dispatch=50000)
     assert error.code == "capture.no-such-dispatch"
     assert "41198" in str(error.hint)
+
+
+def test_a_geometry_that_never_came(tmp_path: Path, files: NativeFiles) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0]["matched"] = True
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", grid=(8, 1, 1))
+    assert error.code == "capture.no-such-dispatch"
+    assert "of these 0 with grid 8x1x1" in error.message
+    assert "grid 1024x1x1 workgroup 256x1x1, grid 64x2x1 workgroup 64x1x1" in error.message
+    assert "--list" in str(error.hint)
+
+
+def test_a_dispatch_number_beyond_those_with_the_geometry(tmp_path: Path, files: NativeFiles) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0]["matched"] = True
+    script = f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE"
+    error = failure(tmp_path, files, script, workgroup=(64, 1, 1), dispatch=199)
+    assert "of these 199 with workgroup 64x1x1" in error.message
+    assert "198" in str(error.hint)
 
 
 def test_death_in_mid_capture(tmp_path: Path, files: NativeFiles) -> None:

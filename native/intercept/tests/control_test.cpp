@@ -20,11 +20,13 @@ class ControlFile : public testing::Test {
 
 TEST_F(ControlFile, ReadsEverything) {
   const auto control = read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k",
-    "match": "base", "dispatch": 3, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5, "threads": 1,
+    "mode": "list", "match": "base", "dispatch": 3, "after_ms": 1.5, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5, "threads": 1,
     "zstd_level": -1})"));
   EXPECT_EQ(control.work_dir, "/tmp/w");
   EXPECT_EQ(control.kernel, "k");
+  EXPECT_EQ(control.mode, Mode::List);
   EXPECT_EQ(control.match, MatchMode::Base);
+  EXPECT_DOUBLE_EQ(control.after_ms, 1.5);
   EXPECT_EQ(control.dispatch, 3u);
   EXPECT_EQ(control.launch.grid, (Dim3{8, 1, 1}));
   EXPECT_FALSE(control.launch.workgroup);
@@ -39,7 +41,8 @@ TEST_F(ControlFile, NullKernelOnlyLists) {
 
 TEST_F(ControlFile, RefusesWhatItDoesNotKnow) {
   const std::string head = R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k", )";
-  for (const char* rest : {R"("match": "fuzzy"})", R"("after": "maybe"})", R"("grid": [1]})", R"("timeout_s": 0})", R"("threads": 0})"}) {
+  for (const char* rest : {R"("match": "fuzzy"})", R"("after": "maybe"})", R"("grid": [1]})", R"("timeout_s": 0})", R"("threads": 0})",
+                           R"("mode": "watch"})", R"("after_ms": -1})"}) {
     EXPECT_THROW(read_control(write(head + rest)), Error) << rest;
   }
   EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/2", "work_dir": "/tmp/w", "kernel": "k"})")), Error);

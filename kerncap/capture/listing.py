@@ -1,0 +1,115 @@
+"""What an application dispatched: kernels, and the launch geometries of those that a pattern matches.
+
+In: the `seen-<pid>.json` of every process of the application. Out: a Listing. Called by application (the reasons of a
+capture that did not happen) and by the extract workflow (`--list`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap.capture.selection import Dims
+from kerncap.capture.tool import read_reports
+
+
+@dataclass(frozen=True)
+class SeenKernel:
+    """A kernel that was loaded, in one process; `name` is demangled."""
+
+    name: str
+    mangled: str
+    dispatches: int
+    matched: bool
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Dispatches of a matching kernel in one process with one grid and workgroup, in workitems.
+
+    `first` is the number of the first of them among all dispatches of that process that match by name.
+    """
+
+    name: str
+    mangled: str
+    grid: Dims
+    workgroup: Dims
+    dispatches: int
+    first: int
+    pid: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kernel": self.name,
+            "mangled": self.mangled,
+            "grid": list(self.grid),
+            "workgroup": list(self.workgroup),
+            "dispatches": self.dispatches,
+            "first": self.first,
+            "pid": self.pid,
+        }
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Of all processes together. `whole` is false when there were more geometries than are written down."""
+
+    processes: int
+    queues: int
+    dispatches: int
+    kernels: tuple[SeenKernel, ...]
+    geometries: tuple[Geometry, ...]
+    whole: bool
+
+    @property
+    def matched(self) -> int:
+        """Dispatches that match by name."""
+        return sum(k.dispatches for k in self.kernels if k.matched)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": "kerncap.listing/1",
+            "processes": self.processes,
+            "queues": self.queues,
+            "dispatches": self.dispatches,
+            "matched": self.matched,
+            "whole": self.whole,
+            "launches": [geometry.to_json() for geometry in self.geometries],
+        }
+
+
+def read_listing(work_dir: Path) -> Listing:
+    """Of every process that used the HSA runtime and came to its end."""
+    seen = read_reports(work_dir, "seen")
+    kernels = [
+        SeenKernel(
+            str(k.get("demangled") or k.get("name")),
+            str(k.get("name")),
+            int(k.get("dispatches", 0)),
+            bool(k.get("matched")),
+        )
+        for document in seen
+        for k in document.get("kernels", ())
+    ]
+    geometries = [
+        Geometry(
+            str(g.get("demangled") or g.get("name")),
+            str(g.get("name")),
+            tuple(g["grid"]),
+            tuple(g["workgroup"]),
+            int(g["dispatches"]),
+            int(g["first"]),
+            int(document.get("pid", 0)),
+        )
+        for document in seen
+        for g in document.get("launches", ())
+    ]
+    return Listing(
+        processes=len(seen),
+        queues=sum(int(s.get("queues", 0)) for s in seen),
+        dispatches=sum(int(s.get("dispatches", 0)) for s in seen),
+        kernels=tuple(kernels),
+        geometries=tuple(geometries),
+        whole=all(s.get("launches_whole", True) for s in seen),
+    )

@@ -1,0 +1,96 @@
+"""Runs a command with libkerncap.so loaded into every HSA runtime that it starts.
+
+In: a command line, a device, a control document. Out: how it ended and why the virtual GPU stopped, if it did.
+Called by application and by the profile workflow. Files of the work directory: docs/interfaces.md, Tool library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap import native, proc
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the command ended, and what the virtual GPU did not know or was not allowed to do."""
+
+    done: proc.Completed
+    stops: list[native.Stop]
+
+
+def run_under_tool(
+    command: tuple[str, ...],
+    device: native.Device,
+    control: Mapping[str, Any],
+    native_files: native.NativeFiles,
+    *,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    on_stdout: proc.Sink | None = None,
+    on_stderr: proc.Sink | None = None,
+    cancel: threading.Event | None = None,
+) -> Ended:
+    """Without sinks the command writes straight to our stdout and stderr.
+
+    Raises: HostError `host.program-missing`, `host.program-not-executable`, `host.no-native-files`.
+    """
+    path = Path(control["work_dir"], "control.json")
+    path.write_text(json.dumps(control))
+    base = dict(os.environ if environment is None else environment)
+    base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
+    base["KERNCAP_CAPTURE_CONTROL"] = str(path)
+    with tempfile.TemporaryDirectory(prefix="kerncap-stops-") as scratch:
+        stops = Path(scratch, "stops")
+        env = native.device_environment(device, native_files, base, stops=stops)
+        if device.kind == "gpu" and device.index > 0:
+            env["ROCR_VISIBLE_DEVICES"] = str(device.index)
+        done = proc.run(
+            command,
+            timeout_s=timeout_s,
+            env=env,
+            inherit_stdin=True,
+            capture=on_stdout is not None or on_stderr is not None,
+            on_stdout=on_stdout,
+            on_stderr=on_stderr,
+            cancel=cancel,
+            keep_bytes=1 << 16,
+        )
+        return Ended(done, native.read_stops(stops))
+
+
+def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:
+    """The documents `<stem>-<pid>.json` of all processes; one that a kill cut short is left out."""
+    documents = [load_document(path) for path in sorted(work_dir.glob(f"{stem}-*.json"))]
+    return [document for document in documents if document]
+
+
+def load_document(path: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def describe_status(returncode: int) -> str:
+    """`exited with 3`, `was killed by SIGSEGV`."""
+    if returncode >= 0:
+        return f"exited with {returncode}"
+    try:
+        return f"was killed by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"was killed by signal {-returncode}"
+
+
+def alone_hint(command: tuple[str, ...]) -> str:
+    return f"does it run to its end without kerncap? {shlex.join(command)}"

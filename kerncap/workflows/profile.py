@@ -1,0 +1,133 @@
+"""Ranks the kernels of an application by GPU time, and lists what a selection would match.
+
+In: a command and a device. Out: a Profile or a Listing, and how the command ended. Called by `kerncap profile` and by
+`kerncap extract --list`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap import native, proc
+from kerncap.capture.listing import Listing, read_listing
+from kerncap.capture.profile import Profile, read_profile
+from kerncap.capture.selection import Selection
+from kerncap.capture.tool import Ended, alone_hint, describe_status, load_document, run_under_tool
+from kerncap.errors import CaptureError, KerncapError, error_from_code
+
+_LOOK_S = 0.5
+
+ProgressCall = Callable[[Profile], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The command to run, where, and for how long."""
+
+    command: tuple[str, ...]
+    device: native.Device
+    timeout_s: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Who gets the command's output; None: it goes straight to ours."""
+
+    stdout: proc.Sink | None = None
+    stderr: proc.Sink | None = None
+
+
+def profile(target: Target, streams: Streams, progress: ProgressCall | None = None) -> tuple[Profile, int]:
+    """The profile and the command's return code (-N: ended by signal N). `progress` is called twice a second.
+
+    Raises: CaptureError `capture.no-runtime`, `capture.no-dispatch`, `capture.timeout`, `capture.device-stopped`;
+    HostError.
+    """
+    with tempfile.TemporaryDirectory(prefix="kerncap-profile-") as scratch:
+        work = Path(scratch)
+        over = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(work, over, progress), daemon=True)
+        if progress is not None:
+            watcher.start()
+        try:
+            control = native.capture_control(work, {"kernel": None}, mode="profile")
+            ended = _run(target, streams, control)
+        finally:
+            over.set()
+            if progress is not None:
+                watcher.join()
+        found = read_profile(work, "libkerncap")
+        _require_work(work, target, ended, found.processes, found.calls)
+    return found, ended.done.returncode
+
+
+def list_matches(selection: Selection, target: Target, streams: Streams) -> tuple[Listing, int]:
+    """What `selection` would match, and the command's return code. Nothing is captured.
+
+    Raises: as profile().
+    """
+    with tempfile.TemporaryDirectory(prefix="kerncap-list-") as scratch:
+        work = Path(scratch)
+        ended = _run(target, streams, native.capture_control(work, selection.control(), mode="list"))
+        found = read_listing(work)
+        _require_work(work, target, ended, found.processes, found.dispatches)
+    return found, ended.done.returncode
+
+
+def _run(target: Target, streams: Streams, control: dict[str, object]) -> Ended:
+    return run_under_tool(
+        target.command,
+        target.device,
+        control,
+        native.find_native(),
+        timeout_s=target.timeout_s,
+        on_stdout=streams.stdout,
+        on_stderr=streams.stderr,
+    )
+
+
+def _watch(work: Path, over: threading.Event, progress: ProgressCall | None) -> None:
+    while not over.wait(_LOOK_S):
+        if progress is not None:
+            progress(read_profile(work, "libkerncap"))
+
+
+def _require_work(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> None:
+    """Raises: CaptureError with the most telling reason why nothing was seen."""
+    error = _why_nothing(work, target, ended, processes, dispatches)
+    if error is None:
+        return
+    if ended.stops:
+        first = ended.stops[0]
+        raise CaptureError(
+            f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]",
+            code="capture.device-stopped",
+            hint=error.hint,
+        )
+    raise error
+
+
+def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> KerncapError | None:
+    done = ended.done
+    status = "was ended: the time limit was over" if done.timed_out else describe_status(done.returncode)
+    for failure in filter(None, map(load_document, sorted(work.glob("error-*.json")))):
+        code, message = (
+            str(failure.get("code", "capture.failed")),
+            str(failure.get("message", "the tool library failed")),
+        )
+        return error_from_code(code, message, failure.get("hint") or alone_hint(target.command))
+    if dispatches:
+        return None
+    if done.timed_out:
+        text = f"nothing was dispatched within {target.timeout_s:g} s"
+        return CaptureError(text, code="capture.timeout", hint=f"--timeout {target.timeout_s * 4:g}")
+    if processes:
+        text = f"the application {status} and dispatched no kernel"
+        return CaptureError(text, code="capture.no-dispatch", hint=alone_hint(target.command))
+    text = f"the application {status} and never used the HSA runtime"
+    hint = "is it a HIP or HSA application, and are its libraries found? ldd " + target.command[0]
+    return CaptureError(text, code="capture.no-runtime", hint=hint)

@@ -1,0 +1,81 @@
+// Times every dispatch of the application by the GPU's own clock, for `kerncap profile`.
+// In: batches of packets on their way into a queue. Out: calls and times of each kernel.
+//
+// Each dispatch gets a completion signal of the tool's. One that the application gave a signal of its own is completed for it
+// by the tool's thread, with the time stamps, as soon as the dispatch is done; the others are looked at now and then, so that
+// a dispatch nobody waits for costs a signal from a list and nothing else. Called by hooks_queue.cpp and tool.cpp.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "intercept/kernels.hpp"
+#include "intercept/packets.hpp"
+#include "intercept/queues.hpp"
+#include "intercept/signals.hpp"
+
+namespace kerncap::intercept {
+
+// Times in ns. `timed` may be less than `calls`: the rest was not done at the end, or has no time stamps.
+struct KernelTimes {
+  std::uint64_t calls = 0, timed = 0, total = 0, least = 0, most = 0;
+  double squares = 0;  // sum of (time - mean)^2
+  void add(std::uint64_t ns) noexcept;
+
+ private:
+  double mean_ = 0;
+};
+
+class DispatchTimer {
+ public:
+  // `report` is called by the thread, twice a second.
+  explicit DispatchTimer(std::function<void()> report);
+
+  // Puts the tool's signals into the packets of one batch. Runs under the runtime's lock of the queue.
+  void prepare(const QueueState& queue, std::vector<Packet>& batch, const KernelRegistry& kernels);
+
+  // Looks at everything once more, for at most `limit`, and ends the thread. Called before the runtime is gone.
+  void finish(Clock::duration limit) noexcept;
+
+  std::map<const KernelEntry*, KernelTimes> times() const;
+
+ private:
+  struct Timed {
+    std::unique_ptr<Signal> signal;
+    hsa_signal_t application{};
+    const KernelEntry* kernel = nullptr;
+    const QueueState* queue = nullptr;
+    bool done() const { return signal->value() < 1; }
+  };
+  using Item = std::unique_ptr<Timed>;
+
+  void run() noexcept;
+  // Completes what is done for the application; true when there was something.
+  bool forward();
+  // `patience`: how many that are not done are looked past.
+  void collect(std::size_t patience);
+  void wait_for_work();
+  Item take(bool interrupts);
+  void record(std::vector<Item> done);
+
+  mutable std::mutex mutex_;
+  std::deque<Item> unwatched_;  // nobody waits for these; null once taken out
+  std::vector<Item> watched_;   // the application does
+  std::vector<Item> free_[2];   // without and with interrupts
+  std::map<const KernelEntry*, KernelTimes> times_;
+  Signal wake_{1};
+  const std::function<void()> report_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+}  // namespace kerncap::intercept
