@@ -29,8 +29,8 @@ test: setup lint images  ## what CI runs: lint, native, unit, conformance and en
 test-full: setup lint images native-test  ## every target x runtime combination; real programs where their images are built
 	$(PYTEST) tests
 
-APPS := llama rocprim rocthrust
-test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (10 GB). APPS="llama rocprim rocthrust"
+APPS := llama rocblas rocprim rocthrust
+test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (14 GB). APPS="llama rocblas rocprim rocthrust"
 	@$(PYTHON) -m kerncap image build $(foreach app,$(APPS),--app $(app))
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
 	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))

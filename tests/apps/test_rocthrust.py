@@ -26,9 +26,10 @@ PROGRAMS = {
     "test_thrust_binary_search": 21,
 }
 
-# Taken for a fault of Debian's code objects for gfx1100 (LLVM 21), unconfirmed on hardware: in the disassembled one,
-# partition_kernel<..., signed char, ...> chooses the address of ds_store_b8_d16_hi by the condition v_cmp_eq_u32 1, v5
-# of ds_store_b8 before it, where bit 16 of the flags seems to be meant.
+# Debian's code for gfx1100 is at fault, by LLVM 21's true16: in partition_kernel<..., int, ...> twelve items of
+# a thread are placed by ten comparisons of flags, in straight code. Where the flags of four items are in one register,
+# the third is placed by the flag of the first (v_cndmask_b32 by the VCC of v_cmp_eq_u32 1, v27 & 1; bit 16 of v27 is
+# never asked for). The same compiler's partition is right without true16 (test_rocprim.py).
 COMPILER_FAULTS = {
     ("gfx1100", "test_thrust_partition"): {
         "TestPartitionCopyStencil",
