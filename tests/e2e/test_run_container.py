@@ -86,7 +86,7 @@ def test_a_bad_variant_has_its_name_on_this_host(suite: str, layout: Path, tmp_p
 
 def test_printed_line_does_the_same(suite: str, layout: Path) -> None:
     job = Job(image(suite), "inspect", layout, device=None, timeout_s=60)
-    done = subprocess.run(containers.docker_line(job), shell=True, capture_output=True, timeout=120)
+    done = subprocess.run(containers.docker_line(job), shell=True, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout == containers.run(job).stdout
 
@@ -99,7 +99,7 @@ def test_nothing_of_the_host_is_writable(suite: str, layout: Path) -> None:
     script = "touch /tmp/x && ! touch /bundle/x && ! touch /x && ! touch /opt/kerncap/x"
     script += " && ! ls /sys/class/net | grep -v '^lo$'"
     argv = [*words[:at], "--entrypoint", "bash", image(suite), "-c", script]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Read-only file system" in done.stderr
 
@@ -113,7 +113,7 @@ def test_error_inside_is_the_error_outside(suite: str, layout: Path, tmp_path: P
     blob.chmod(0o644)
     blob.write_bytes(blob.read_bytes().replace(b"kerncap", b"kernkap", 1))
     argv = [*KERNCAP, "run", f"oci:{broken}", "--image", image(suite), "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 4, done.stderr
     assert json.loads(done.stdout)["code"] == "bundle.digest-mismatch"
     assert "$ docker run --rm" in done.stderr
@@ -129,7 +129,7 @@ def test_error_inside_is_the_error_outside(suite: str, layout: Path, tmp_path: P
 def test_missing_image_says_what_makes_it(layout: Path, name: str, hint: str) -> None:
     argv = [*KERNCAP, "run", f"oci:{layout}", "--image", name]
     environment = os.environ | {"KERNCAP_IMAGE_NAMESPACE": "no-such"}
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 3
     assert "host.no-image" in done.stderr
     assert f"hint: {hint}" in done.stderr
@@ -137,7 +137,7 @@ def test_missing_image_says_what_makes_it(layout: Path, name: str, hint: str) ->
 
 def test_a_name_that_no_image_can_have_is_usage(layout: Path) -> None:
     argv = [*KERNCAP, "run", f"oci:{layout}", "--image", "BAD image", "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert (done.returncode, json.loads(done.stdout)["code"]) == (2, "usage.image"), done.stderr
 
 
@@ -191,7 +191,7 @@ def test_plain_docker_run_pulls_first(suite: str, layout: Path, tmp_path: Path) 
         reference = f"{host}/bugs/made-up:1"
         subprocess.run([*KERNCAP, "push", f"oci:{layout}", reference], check=True, capture_output=True)
         argv = ["docker", "run", "--rm", "--network", "host", image(suite), "inspect", reference, "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kernel"]
 
@@ -202,11 +202,11 @@ def test_printed_line_of_a_reference_can_be_typed(suite: str, layout: Path, tmp_
         reference = f"{host}/bugs/made-up:1"
         subprocess.run([*KERNCAP, "push", f"oci:{layout}", reference], check=True, capture_output=True)
         argv = [*KERNCAP, "run", reference, "--image", image(suite), "--device", "vgpu:gfx942", "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
         [line] = [line[2:] for line in done.stderr.splitlines() if line.startswith("$ ")]
         assert reference in line
         assert "--mount" not in line
-        typed = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120)
+        typed = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=300)
     # The code object is made up: that is found out in both.
     assert done.returncode == typed.returncode != 0, typed.stderr
     assert json.loads(done.stdout)["code"] == json.loads(typed.stdout)["code"]
@@ -214,5 +214,5 @@ def test_printed_line_of_a_reference_can_be_typed(suite: str, layout: Path, tmp_
 
 def test_reference_without_network_is_a_transport_error(suite: str) -> None:
     argv = ["docker", "run", "--rm", "--network", "none", image(suite), "127.0.0.1:9/bugs/made-up:1"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 7, done.stderr

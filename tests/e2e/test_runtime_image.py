@@ -31,7 +31,7 @@ def in_image(suite: str, *arguments: str, python: str | None = None) -> subproce
     argv = ["docker", "run", "--rm", "--network", "host"]
     argv += ["--entrypoint", "python3"] if python else []
     argv += [f"{NAMESPACE}/runtime:{suite}", *(["-I", "-c", python] if python else arguments)]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=300)
 
 
 def test_no_socket_after_the_network_is_given_up(suite: str) -> None:

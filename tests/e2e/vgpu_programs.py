@@ -24,7 +24,7 @@ class Programs:
     hsa: Path
     kernels: dict[str, Path]
 
-    def run(self, config: str, *argv: str | os.PathLike[str], timeout_s: float = 120) -> Run:
+    def run(self, config: str, *argv: str | os.PathLike[str], timeout_s: float = 600) -> Run:
         environment = {"KERNCAP_VGPU": config, "LD_PRELOAD": str(self.container.native_dir / "libkerncap-vgpu.so")}
         # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
         done = self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)

@@ -38,7 +38,7 @@ def biggest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _peak_mib(*args: str) -> int:
     command = [sys.executable, "-c", _PROGRAM, *args]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=600, check=True)
     code, peak = done.stderr.splitlines()[-1].split()
     assert code == "0", done.stderr
     return int(peak)
