@@ -198,9 +198,10 @@ def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
             no_code = _NO_CODE.search(stop.text)
             if no_code and code.load_va <= int(no_code[1], 16) < code.load_va + code.load_size:
                 return ReplayError(
-                    "the kernel calls a function by an address that was stored in memory, which a replay has elsewhere",
+                    "the kernel calls a function by an address that was stored in memory and leads nowhere in the code object "
+                    "that is replayed",
                     code="replay.code-address",
-                    hint="such kernels cannot be replayed yet",
+                    hint="a variant must keep the functions whose addresses are stored, under their names",
                 )
             hint = "report the instruction, or replay on a real GPU: --device gpu"
             return error_from_code(stop.code, stop.text, hint)

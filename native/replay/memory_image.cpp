@@ -30,6 +30,7 @@ struct MemoryImage::Task {
   const Chunk* post = nullptr;  // nothing: unchanged by the captured dispatch
   bool known = false;           // the device holds the initial state of the last restore()
   bool captured = false;        // and that is the captured one
+  bool relocated = false;       // with addresses of code in it
 };
 
 struct MemoryImage::Slot {
@@ -38,6 +39,7 @@ struct MemoryImage::Slot {
   Copier copier;
   std::vector<std::byte> initial;
   std::vector<std::byte> other;
+  bool relocated = false;  // restore() translated something
   // What examine() found
   std::uint64_t changed_bytes = 0;
   std::uint64_t compared_bytes = 0;
@@ -86,6 +88,12 @@ void MemoryImage::set_overlay(Overlay overlay) {
   for (Task& task : tasks_) task.known &= !overlay_touches(task);
 }
 
+void MemoryImage::set_relocation(const Relocation& relocation) {
+  if (relocation == relocation_) return;
+  for (Task& task : tasks_) task.known &= !task.relocated;
+  relocation_ = relocation;
+}
+
 bool MemoryImage::overlay_touches(const Task& task) const noexcept {
   if (!overlay_ || overlay_->bytes.empty() || index_.regions[task.region].kind == RegionKind::variable) return false;
   const std::uint64_t begin = index_.regions[task.region].va + task.pre->at;
@@ -103,6 +111,8 @@ void MemoryImage::apply_overlay(const Task& task, std::span<std::byte> bytes) co
 bool MemoryImage::is_captured_state(const Task& task, const InitialState& initial) const noexcept {
   return !touches(initial, task.region, task.pre->at, task.pre->length);
 }
+
+std::uint64_t MemoryImage::captured_va(const Task& task) const noexcept { return index_.regions[task.region].va + task.pre->at; }
 
 void MemoryImage::load_initial(const Task& task, const InitialState& initial, std::span<std::byte> out) const {
   reader_.read(*task.pre, out);
@@ -124,10 +134,12 @@ void MemoryImage::restore(const InitialState& initial) {
     const Task& task = *wanted[i];
     const auto bytes = slot.staging.bytes().first(task.pre->length);
     load_initial(task, initial, bytes);
+    slot.relocated = relocation_.to_device(captured_va(task), bytes) != 0;
     slot.copier.to_device(*region_va_[task.region] + task.pre->at, bytes);
   };
-  const auto consume = [&](std::size_t i, Slot&) {
+  const auto consume = [&](std::size_t i, Slot& slot) {
     wanted[i]->known = true;
+    wanted[i]->relocated = slot.relocated;
     wanted[i]->captured = is_captured_state(*wanted[i], initial);
   };
   run_ordered<Slot>(wanted.size(), kWorkers, slots_, produce, consume);
@@ -211,6 +223,7 @@ ScanResult MemoryImage::scan(const ScanRequest& request) {
   const auto produce = [&](std::size_t i, Slot& slot) {
     const Task& task = *wanted[i];
     slot.copier.from_device(slot.staging.bytes().first(task.pre->length), *region_va_[task.region] + task.pre->at);
+    relocation_.to_captured(captured_va(task), slot.staging.bytes().first(task.pre->length));
     examine(task, request, slot);
   };
   const auto consume = [&](std::size_t i, Slot& slot) {

@@ -14,6 +14,7 @@
 #include "bundle/index.hpp"
 #include "replay/changes.hpp"
 #include "replay/device.hpp"
+#include "replay/relocation.hpp"
 #include "replay/request.hpp"
 
 namespace kerncap::replay {
@@ -60,6 +61,8 @@ class MemoryImage {
   // compared. One entry a region; only those of variables count.
   void place_variables(std::span<const std::optional<std::uint64_t>> device_va);
   void set_overlay(Overlay overlay);
+  // Addresses of code: what the device holds is translated, everything else here speaks of captured addresses.
+  void set_relocation(const Relocation& relocation);
 
   // Brings everything into the initial state; only chunks that are not known to be in it are written. `initial` must live until
   // the next call: its address tells whether it is the same state again.
@@ -70,6 +73,7 @@ class MemoryImage {
  private:
   struct Task;
   struct Slot;
+  std::uint64_t captured_va(const Task& task) const noexcept;
   void load_initial(const Task& task, const InitialState& initial, std::span<std::byte> out) const;
   void apply_overlay(const Task& task, std::span<std::byte> bytes) const noexcept;
   bool overlay_touches(const Task& task) const noexcept;
@@ -85,6 +89,7 @@ class MemoryImage {
   std::vector<Slot> slots_;
   std::vector<std::optional<std::uint64_t>> region_va_;
   std::optional<Overlay> overlay_;
+  Relocation relocation_;
   const InitialState* last_initial_ = nullptr;
 };
 

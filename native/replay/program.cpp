@@ -11,13 +11,14 @@ namespace kerncap::replay {
 namespace {
 constexpr const char* kBadCode = "replay.bad-code-object";
 
-std::optional<std::int64_t> load_delta(hsa_loaded_code_object_t loaded) {
+template <class T>
+std::optional<T> loaded_info(hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t what) {
   hsa_ven_amd_loader_1_01_pfn_t loader{};
   if (hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader) != HSA_STATUS_SUCCESS) return std::nullopt;
-  std::int64_t delta = 0;
+  T value{};
   const auto info = loader.hsa_ven_amd_loader_loaded_code_object_get_info;
-  if (info == nullptr || info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &delta) != HSA_STATUS_SUCCESS) return std::nullopt;
-  return delta;
+  if (info == nullptr || info(loaded, what, &value) != HSA_STATUS_SUCCESS) return std::nullopt;
+  return value;
 }
 
 }  // namespace
@@ -57,11 +58,15 @@ void Program::release() noexcept {
   if (reader_.handle != 0) hsa_code_object_reader_destroy(reader_);
 }
 
+std::optional<std::uint64_t> Program::load_va() const {
+  return loaded_info<std::uint64_t>(loaded_, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
+}
+
 std::optional<Variable> Program::find_variable(const std::string& name) const {
   hsa_executable_symbol_t symbol{};
   if (hsa_executable_get_symbol_by_name(executable_, name.c_str(), &agent_, &symbol) != HSA_STATUS_SUCCESS) {
     const auto hidden = find_hidden_variable(code_, name);
-    const auto delta = hidden ? load_delta(loaded_) : std::nullopt;
+    const auto delta = hidden ? loaded_info<std::int64_t>(loaded_, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA) : std::nullopt;
     if (!delta) return std::nullopt;
     return Variable{hidden->address + static_cast<std::uint64_t>(*delta), hidden->size};
   }

@@ -28,6 +28,9 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const KernelDescription& kernel() const noexcept { return *kernel_; }
+  std::span<const std::byte> code() const noexcept { return code_; }
+  // Where the loader put the first byte; nothing when the runtime does not say.
+  std::optional<std::uint64_t> load_va() const;
   std::uint64_t kernel_object_va() const noexcept { return kernel_object_va_; }
   // By name, of what the code object exports and of what it does not.
   std::optional<Variable> find_variable(const std::string& symbol) const;

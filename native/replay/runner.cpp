@@ -18,6 +18,7 @@
 #include "replay/kernarg.hpp"
 #include "replay/memory_image.hpp"
 #include "replay/program.hpp"
+#include "replay/relocation.hpp"
 
 namespace kerncap::replay {
 namespace {
@@ -111,8 +112,16 @@ class Runner {
     return out;
   }
 
+  Relocation relocation_of(const Program& program) const {
+    const auto va = program.load_va();
+    const CaptureInfo& capture = input_.capture;
+    if (!va || capture.code_va == 0 || capture.code_bytes == 0) return Relocation();
+    if (&program == captured_.get()) return Relocation({{capture.code_va, *va, capture.code_bytes}});
+    return Relocation(moved_symbols(captured_->code(), capture.code_va, program.code(), *va));
+  }
+
   // The kernarg segment at its captured address when that is captured memory and the segment is no larger, else elsewhere.
-  std::uint64_t place_kernarg(const Program& program, MemoryImage& image, std::uint64_t queue_va) {
+  std::uint64_t place_kernarg(const Program& program, MemoryImage& image, const Relocation& relocation, std::uint64_t queue_va) {
     Kernarg kernarg = kernarg_of(program, queue_va);
     const std::uint64_t va = input_.capture.kernarg_va;
     const bool fits = kernarg.bytes.size() <= input_.capture.kernarg.size();
@@ -123,6 +132,7 @@ class Runner {
     image.set_overlay({});
     if (kernarg.bytes.empty()) return 0;
     kernarg_buffer_ = PinnedBuffer(device_, device_.kernarg_pool, kernarg.bytes.size());
+    relocation.to_device(va, kernarg.bytes);
     std::ranges::copy(kernarg.bytes, kernarg_buffer_.bytes().begin());
     return reinterpret_cast<std::uint64_t>(kernarg_buffer_.bytes().data());
   }
@@ -133,7 +143,9 @@ class Runner {
     const LaunchSizes sizes = launch_sizes(capture, captured_->kernel(), program.kernel());
     const auto variables = variables_of(program);
     image.place_variables(input_.request.withhold_variables ? decltype(variables)(variables.size()) : variables);
-    const Launch launch{program.kernel_object_va(), place_kernarg(program, image, dispatcher.queue_va()),
+    const Relocation relocation = relocation_of(program);
+    image.set_relocation(relocation);
+    const Launch launch{program.kernel_object_va(), place_kernarg(program, image, relocation, dispatcher.queue_va()),
                         capture.dims, capture.grid, capture.workgroup, sizes.group_segment_bytes, sizes.private_segment_bytes};
     out = {{"iterations", run.iterations}, {"kernel_object_va", launch.kernel_object_va}, {"bytes_compared", 0}, {"changed_bytes", 0},
            {"mismatch_bytes", 0}, {"mismatches", Json::array()}, {"iterations_agree", true}, {"noise", Json::array()},
@@ -204,8 +216,8 @@ class Runner {
             outcome.fault_va < input_.capture.code_va + input_.capture.code_bytes) {
           return stop("error", "replay.code-address",
                       "the kernel follows an address of the application's code object (a virtual function, a function pointer or a "
-                      "variable, stored in memory), which a replay has elsewhere",
-                      "such kernels cannot be replayed yet");
+                      "variable, stored in memory) that leads nowhere in the code object that is replayed",
+                      "a variant must keep the functions and variables whose addresses are stored, under their names");
         }
         return stop("fault", "replay.memory-fault",
                     "the kernel accessed " + hex(outcome.fault_va) + " (" + outcome.text + ")" +

@@ -117,9 +117,3 @@ def test_a_variant_with_other_arguments_is_refused(workbench: Workbench) -> None
     workbench.container.run([*argv, "-o", hsaco], check=True)
     said = workbench.error(6, "validate", workbench.capture(Case("cheats", "c_int"), TARGET), "--hsaco", hsaco)
     assert "[replay.variant-arguments]" in said["stderr"]
-
-
-def test_a_stored_address_of_code_is_named(workbench: Workbench) -> None:
-    said = workbench.error(6, "replay", workbench.capture(Case("private_state", "area"), TARGET))
-    assert "[replay.code-address]" in said["stderr"]
-    assert "virtual function" in said["stderr"]
