@@ -198,8 +198,8 @@ def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
             no_code = _NO_CODE.search(stop.text)
             if no_code and code.load_va <= int(no_code[1], 16) < code.load_va + code.load_size:
                 return ReplayError(
-                    "the kernel calls a function by an address that was stored in memory and leads nowhere in the code object "
-                    "that is replayed",
+                    "the kernel calls a function by an address that was stored in memory and that leads nowhere in the "
+                    "code object that is replayed",
                     code="replay.code-address",
                     hint="a variant must keep the functions whose addresses are stored, under their names",
                 )
