@@ -75,6 +75,9 @@ TEST(LaneRows, RelativeMovesAndHalvesOfTheWave) {
   EXPECT_EQ(m.reg(23), 5u);
   m.run("v_movrelsd_b32", v(30), {v(10)});
   EXPECT_EQ(m.reg(33), 9u);
+  m.wave.s[kM0] = 0xfc00'fc00 | 7u << 16 | 3;  // ten bits each count
+  m.run("v_movrelsd_2_b32", v(30), {v(10)});
+  EXPECT_EQ(m.reg(37), 9u);
   m.set_lanes(10, numbered);
   m.set(1, 0);
   m.run("v_permlane64_b32", v(1), {v(10)});

@@ -196,6 +196,33 @@ TEST(ScalarRows, RelativeMovesStayInsideTheFile) {
     });
 }
 
+TEST(ScalarRows, RelativeMoveOfBothSides) {
+  on_all("s_movrelsd_2_b32", [](Target t, const Row& row) {
+    Machine m(t);
+    m.wave.s[kM0] = 0xfc00'fc00 | 20u << 16 | 6;  // ten bits each count
+    m.put(10, 0xaaaa'bbbb);
+    m.put(16, 0x3333'4444);
+    m.run(row);
+    EXPECT_EQ(m.wave.s[24], 0x3333'4444u);
+    EXPECT_EQ(m.wave.s[4], 0u);
+    for (const u32 wild : {100u, 110u << 16, 0x3ffu}) {
+      Machine bad(t);
+      bad.wave.s[kM0] = wild;
+      bad.run(row);
+      EXPECT_EQ(bad.wave.stop_kind, Outcome::Kind::illegal) << wild;
+    }
+  });
+}
+
+TEST(ScalarRows, BranchesOfADebugger) {
+  for (const char* name : {"s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user"})
+    on_all(name, [](Target t, const Row& row) {
+      Machine m(t);
+      m.run(row, 9);
+      EXPECT_EQ(m.wave.next_pc, kNextPc) << "there is none";
+    });
+}
+
 TEST(ScalarRows, Sopk) {
   on_all("s_movk_i32", [](Target t, const Row& row) {
     Machine m(t);
@@ -271,7 +298,9 @@ TEST(ScalarRows, HardwareRegisters) {
     Machine m(t);
     m.literal = 1;
     m.run(row, 1 | 23 << 6 | 0 << 11);  // saturating halves
-    EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
+    EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::completed);
+    EXPECT_EQ(m.wave.mode.other, 1u << 23);
+    EXPECT_EQ(m.wave.mode.denorm32, 3);
   });
   on_all("s_round_mode", [](Target t, const Row& row) {
     Machine m(t);

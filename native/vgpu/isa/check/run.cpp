@@ -16,6 +16,7 @@
 #include "vgpu/isa/launch/kernel.hpp"
 #include "vgpu/isa/launch/step.hpp"
 #include "vgpu/isa/print/printer.hpp"
+#include "vgpu/isa/valu/overflow.hpp"
 
 namespace kerncap::vgpu::isa::check {
 namespace {
@@ -172,7 +173,8 @@ class CheckedRun {
     race_->tick();
     if (checks_.race && d.op != MemoryOp::none) race_->before(w, accesses_);
     w.next_pc = w.pc + inst.size_bytes;
-    inst.handler(w, inst);
+    if (saturates_halves(w) && d.valu) execute_saturating(w, inst);
+    else inst.handler(w, inst);
     if (w.state == Wave::State::stopped) return;
     r.stored = r.stored || (d.op == MemoryOp::store && inst.format != Format::ds);
     checks.waits.count(w, d);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vgpu/isa/valu/overflow.hpp"
+
 namespace kerncap::vgpu::isa {
 namespace {
 
@@ -68,11 +70,6 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   k.rsrc2 = d.rsrc2;
   k.rsrc3 = d.rsrc3;
   k.properties = d.properties;
-  if (bits(d.rsrc1, 26, 26)) {
-    outcome.kind = Outcome::Kind::unimplemented;
-    outcome.text = "MODE.FP16_OVFL is not implemented";
-    return false;
-  }
   const bool gfx9 = family(target) == Family::gfx9;
   k.wave_size = !gfx9 && (d.properties & kWave32) ? 32 : 64;
   const unsigned granules = bits(d.rsrc1, 5, 0) + 1;
@@ -164,7 +161,7 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.mode.denorm64_16 = static_cast<std::uint8_t>(bits(k.rsrc1, 19, 18));
   w.mode.dx10_clamp = bits(k.rsrc1, 21, 21);
   w.mode.ieee = bits(k.rsrc1, 23, 23);
-  w.mode.other = 0;
+  w.mode.other = bits(k.rsrc1, 26, 26) ? kFp16Overflow : 0;
 
   const unsigned first = w.index_in_group * k.wave_size, lanes = std::min(k.wave_size, total - first);
   item_ids(w.v, items, first, lanes);

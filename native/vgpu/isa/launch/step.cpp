@@ -1,14 +1,19 @@
 #include "vgpu/isa/launch/step.hpp"
 
+#include "vgpu/isa/valu/overflow.hpp"
+
 namespace kerncap::vgpu::isa {
 namespace {
 
 bool is_valu(Format f) { return f >= Format::vop1 && f <= Format::vinterp; }
 
-void issue_indexed(Wave& w, const Inst& inst) {
+// With VGPR indexing or saturating halves.
+void issue_in_mode(Wave& w, const Inst& inst) {
+  const Handler execute = saturates_halves(w) ? execute_saturating : inst.handler;
+  if (!w.gpr_index_on) return execute(w, inst);
   Inst shifted;
   if (!shift_indexed(w, inst, shifted)) return w.stop(Outcome::Kind::illegal, "indexed VGPR out of range");
-  shifted.handler(w, shifted);
+  execute(w, shifted);
 }
 
 void refuse(Wave& w, const Decoded& error) {
@@ -48,7 +53,7 @@ Work run_wave(Wave& w, CodeCache& code, std::uint64_t limit) {
     }
     const std::uint64_t next = pc + inst->size_bytes;
     w.next_pc = next;
-    if (w.gpr_index_on && is_valu(inst->format)) [[unlikely]] issue_indexed(w, *inst);
+    if ((w.gpr_index_on || saturates_halves(w)) && is_valu(inst->format)) [[unlikely]] issue_in_mode(w, *inst);
     else inst->handler(w, *inst);
     ++issued;
     charge += inst->charge;

@@ -136,9 +136,8 @@ void get_register(Wave& w, const Inst& i) {
 void set_field(Wave& w, i32 simm, u32 value) {
   const HwField f(simm);
   if (f.id != kHwMode) return w.stop(Outcome::Kind::unimplemented, "write of hardware register " + std::to_string(f.id));
-  const u32 mask = f.mask() << f.offset, bits = (mode_bits(w) & ~mask) | (value << f.offset & mask);
-  if (bits >> 23 & 1) return w.stop(Outcome::Kind::unimplemented, "MODE.FP16_OVFL is not implemented");
-  set_mode_bits(w, bits);
+  const u32 mask = f.mask() << f.offset;
+  set_mode_bits(w, (mode_bits(w) & ~mask) | (value << f.offset & mask));
 }
 void set_register(Wave& w, const Inst& i) { set_field(w, i.simm, read_scalar32(w, i.src[0])); }
 void set_register_literal(Wave& w, const Inst& i) { set_field(w, i.simm, i.literal); }
@@ -202,10 +201,11 @@ const Row rows[] = {
     SOPP("s_decperflevel", 0x15, 0x39, nothing),
     SOPP("s_ttracedata", 0x16, 0x3a, nothing),
     SOPP("s_ttracedata_imm", no, 0x3b, nothing),
-    SOPP("s_cbranch_cdbgsys", 0x17, 0x27, nullptr, kBranch),
-    SOPP("s_cbranch_cdbguser", 0x18, 0x28, nullptr, kBranch),
-    SOPP("s_cbranch_cdbgsys_or_user", 0x19, 0x29, nullptr, kBranch),
-    SOPP("s_cbranch_cdbgsys_and_user", 0x1a, 0x2a, nullptr, kBranch),
+    // STATUS.COND_DBG_SYS and COND_DBG_USER are a debugger's, and zero without one.
+    SOPP("s_cbranch_cdbgsys", 0x17, 0x27, nothing, kBranch),
+    SOPP("s_cbranch_cdbguser", 0x18, 0x28, nothing, kBranch),
+    SOPP("s_cbranch_cdbgsys_or_user", 0x19, 0x29, nothing, kBranch),
+    SOPP("s_cbranch_cdbgsys_and_user", 0x1a, 0x2a, nothing, kBranch),
     SOPP("s_endpgm_saved", 0x1b, 0x31, nullptr),
     SOPP("s_set_gpr_idx_off", 0x1c, no, gpr_idx_off),
     SOPP("s_set_gpr_idx_mode", 0x1d, no, gpr_idx_mode),

@@ -91,9 +91,9 @@ void swap_pc(Wave& w, const Inst& i) {
   w.next_pc = target;
 }
 
-// s_movrel*: SGPR number plus M0.
-bool relative(Wave& w, const Operand& o, unsigned registers, unsigned& index) {
-  const u64 wide = u64{o.index} + w.s[kM0];
+// s_movrel*: SGPR number plus M0, or plus a field of M0.
+bool relative(Wave& w, const Operand& o, unsigned registers, u32 offset, unsigned& index) {
+  const u64 wide = u64{o.index} + offset;
   index = static_cast<unsigned>(wide);
   if (wide + registers <= kVccLo) return true;
   w.stop(Outcome::Kind::illegal, "relative SGPR out of range");
@@ -102,7 +102,7 @@ bool relative(Wave& w, const Operand& o, unsigned registers, unsigned& index) {
 template <class T>
 void mov_rel_source(Wave& w, const Inst& i) {
   unsigned index = 0;
-  if (!relative(w, i.src[0], sizeof(T) / 4, index)) return;
+  if (!relative(w, i.src[0], sizeof(T) / 4, w.s[kM0], index)) return;
   Operand o = i.src[0];
   o.index = static_cast<std::uint16_t>(index);
   write<T>(w, i.dst, read<T>(w, o));
@@ -110,10 +110,18 @@ void mov_rel_source(Wave& w, const Inst& i) {
 template <class T>
 void mov_rel_dest(Wave& w, const Inst& i) {
   unsigned index = 0;
-  if (!relative(w, i.dst, sizeof(T) / 4, index)) return;
+  if (!relative(w, i.dst, sizeof(T) / 4, w.s[kM0], index)) return;
   Operand o = i.dst;
   o.index = static_cast<std::uint16_t>(index);
   write<T>(w, o, read<T>(w, i.src[0]));
+}
+
+// SGPR[D + M0[25:16]] = SGPR[S + M0[9:0]].
+void mov_rel_both(Wave& w, const Inst& i) {
+  const u32 m0 = w.s[kM0];
+  unsigned from = 0, to = 0;
+  if (!relative(w, i.src[0], 1, m0 & 0x3ff, from) || !relative(w, i.dst, 1, m0 >> 16 & 0x3ff, to)) return;
+  w.s[to] = w.s[from];
 }
 
 void set_gpr_idx_idx(Wave& w, const Inst& i) {
@@ -169,7 +177,7 @@ const Row rows[] = {
     ROW("s_movreld_b32", 0x2c, 0x42, b32, b32, mov_rel_dest<u32>),
     ROW("s_movreld_b64", 0x2d, 0x43, b64, b64, mov_rel_dest<u64>),
     ROW("s_cbranch_join", 0x2e, no, none, b32, nullptr),
-    ROW("s_movrelsd_2_b32", no, 0x44, b32, b32, nullptr),
+    ROW("s_movrelsd_2_b32", no, 0x44, b32, b32, mov_rel_both),
     ROW("s_abs_i32", 0x30, 0x15, b32, i32, UNARY_SCC(u32, u32, static_cast<i32>(a) < 0 ? 0u - a : a)),
     ROW("s_set_gpr_idx_idx", 0x32, no, none, b32, set_gpr_idx_idx),
     ROW("s_bitreplicate_b64_b32", 0x37, 0x14, b64, b32, op1<u64, u32, replicate>),

@@ -75,6 +75,14 @@ void movrel(Wave& w, const Inst& in) {
   blend(w.vreg(d), from, w.exec());
 }
 
+// VGPR[D + M0[25:16]] = VGPR[S + M0[9:0]].
+inline void movrelsd_2(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  const uint32_t m0 = w.s[kM0], s = in.src[0].index + (m0 & 0x3ffu), d = in.dst.index + (m0 >> 16 & 0x3ffu);
+  if (in.src[0].kind != OperandKind::vgpr || s >= w.vgprs || d >= w.vgprs) return stop_illegal_register(w, in);
+  blend(w.vreg(d), w.vreg(s), w.exec());
+}
+
 // AccVGPR moves; whatever way the operand was numbered, it means an AccVGPR here.
 inline unsigned acc(const Operand& o) { return (o.index & 255u) | 256u; }
 inline void acc_read(Wave& w, const Inst& in) {
@@ -100,6 +108,7 @@ constexpr Row kRows[] = {
     row_own({"v_movreld_b32"}, v1, kNo, 0x42, kGfx11, b, b, n, n, &movrel<false, true>, kOwnOperands | kReadsDst),
     row_own({"v_movrels_b32"}, v1, kNo, 0x43, kGfx11, b, b, n, n, &movrel<true, false>, kOwnOperands),
     row_own({"v_movrelsd_b32"}, v1, kNo, 0x44, kGfx11, b, b, n, n, &movrel<true, true>, kOwnOperands),
+    row_own({"v_movrelsd_2_b32"}, v1, kNo, 0x48, kGfx11, b, b, n, n, &movrelsd_2, kOwnOperands),
     row_own({"v_permlane64_b32"}, v1, kNo, 0x67, kGfx11, b, b, n, n, &permlane64, kOwnOperands),
     row_own({"v_accvgpr_mov_b32"}, v1, 0x52, kNo, kGfx9, b, b, n, n, &acc_mov, kOwnOperands | kVectorSources),
     row_own({"v_readlane_b32"}, v3, 0x289, 0x360, kAllTargets, b, b, b, n, &readlane, kOwnOperands | kScalarDst | kIgnoresExec),
