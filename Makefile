@@ -11,7 +11,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
+.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,21 @@ test-soak: setup images  ## the HIP and HSA test programs SOAK times in a row on
 	  scripts/build-native $$suite -- kerncap-replay libkerncap.so libkerncap-vgpu.so; \
 	  $(PYTEST) -x -v tests/e2e --suite $$suite --soak $(SOAK) | tee build/soak-$$suite.log; test $${PIPESTATUS[0]} = 0; \
 	done
+
+MATRIX_TARGETS := gfx90a,gfx942,gfx1100
+matrix: setup images  ## whole kernels with many compiler options on the virtual GPU; MATRIX_TARGETS=gfx942
+	@status=0; for suite in $(SUITES); do mkdir -p build/matrix/$$suite; \
+	  docker run --rm --network none --user "$$(id -u):$$(id -g)" -v "$(CURDIR):/src:ro" -v "$(CURDIR)/build/matrix:/matrix" \
+	    kerncap/dev:$$suite python3 -B /src/tests/matrix/matrix.py --native /src/build/native/$$suite --work /matrix/$$suite \
+	    --targets $(MATRIX_TARGETS) || status=1; \
+	done; exit $$status
+
+TRITON := 3.6.0
+test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy; fetches its compiler (190 MB) into build/triton
+	@[ "$$(cat build/triton/.version 2>/dev/null)" = $(TRITON) ] || { rm -rf build/triton \
+	  && $(PYTHON) -m pip install -q --no-deps --target build/triton triton==$(TRITON) && echo $(TRITON) > build/triton/.version; }
+	@$(PYTHON) -m kerncap image build $(SUITES)
+	$(PYTEST) tests/triton
 
 setup:  ## packages, .venv, a Docker engine if none answers
 	@scripts/setup
