@@ -3,9 +3,11 @@
 Usage: conformance.py --rows ROWS.json --target gfx942 --work DIR --out RESULT.json [--env NAME=VALUE]
 In a dev image (LLVM's assembler, g++, the HSA runtime). ROWS.json: `kerncap-isa rows`. The result is
     {schema, target, agent, isa, product, runtime, driver, not_assembled: [NAME],
-     rows: {NAME: {format, fidelity, bound?, dst, sources: [TYPE], scalar, inputs: [[SOURCES..., OLD] per lane],
-                   runs: [{mode, exec, carry, scc, dst: [per lane], mask, exec_after}]}}}
-Numbers are hex texts; of a scalar row `mask` is absent and `scc_after` is a list. Called by scripts/hw-conformance.
+     rows: {"NAME[ FORM]": {form?, format, fidelity, bound?, dst, sources: [TYPE], scalar,
+                            inputs: [[SOURCES..., OLD] per lane],
+                            runs: [{mode, exec, carry, scc, dst: [per lane], mask, exec_after}]}}}
+Numbers are hex texts; of a scalar row `mask` is absent and `scc_after` is a list; an atomic has `memory`, the cell
+afterwards, for it. FORM: modifiers (forms.py), or what of an atomic (atomics.py). Called by scripts/hw-conformance.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -61,8 +64,10 @@ def assembled(rows: Sequence[dict[str, Any]], target: str, work: Path) -> tuple[
             [*command, str(source), "-o", str(work / f"{target}.hsaco")], capture_output=True, text=True
         )
         if done.returncode == 0:
-            return kept, sorted(k.row["name"] for k in made if k.symbol in rejected)
-        bad = _symbols_at(text, [int(line.split(":")[1]) for line in done.stderr.splitlines() if ": error:" in line])
+            return kept, sorted(k.key for k in made if k.symbol in rejected)
+        places = [re.match(r"[^:]+:(\d+):\d+: error:", line) for line in done.stderr.splitlines()]
+        bad = _symbols_at(text, [int(place.group(1)) for place in places if place])
+        bad |= set(re.findall(r"referenced by \S+:\((k\w+)\)", done.stderr))  # v6.l, taken for a symbol
         if not bad - rejected:
             sys.exit(f"{target}: the assembler fails:\n{done.stderr[-2000:]}")
         rejected |= bad & tried
@@ -113,6 +118,7 @@ def execute(
                 blocks.append(pack_inputs(d, len(k.kinds)))
             plan.append(
                 f"{k.symbol} {len(blocks) - 1:x} {d.exec_mask:x} {d.carry:x} {kernels.MODES[d.mode]:x} {int(d.scc)}"
+                f" {int(k.device_memory)}"
             )
     files = {name: work / f"{target}.{name}" for name in ("plan", "inputs", "outputs")}
     files["plan"].write_text("\n".join(plan) + "\n")
@@ -151,6 +157,11 @@ def run_json(kernel: Kernel, dispatch: Dispatch, block: bytes, lanes: int) -> di
         return run
     tail = words[SLOTS_OUT * LANES :]
     keep = (1 << lanes) - 1
+    if kernel.device_memory:
+        cells = [words[2 * LANES + 2 * i] | words[2 * LANES + 2 * i + 1] << 32 for i in range(count)]
+        returned = [slots[0][i] | slots[1][i] << 32 for i in range(count)]
+        run |= {"exec": f"{dispatch.exec_mask & ((1 << lanes) - 1):x}", "dst": _hex(returned), "memory": _hex(cells)}
+        return run
     run |= {"exec": f"{dispatch.exec_mask & keep:x}", "carry": f"{dispatch.carry & keep:x}"}
     run |= {"mask": f"{(tail[0] | tail[1] << 32) & keep:x}", "exec_after": f"{(tail[2] | tail[3] << 32) & keep:x}"}
     return run
@@ -162,10 +173,12 @@ def document(rows: Sequence[dict[str, Any]], target: str, work: Path, environmen
     about, results = execute(kept, target, work, environment)
     out: dict[str, Any] = {"schema": SCHEMA, "target": target, **about, "not_assembled": rejected, "rows": {}}
     for k in kept:
-        entry = {key: k.row[key] for key in ("format", "fidelity", "bound", "dst", "flags") if key in k.row}
+        entry = {key: k.row[key] for key in ("format", "fidelity", "bound", "dst", "src", "flags") if key in k.row}
         entry |= {"sources": list(k.kinds), "scalar": k.scalar, "inputs": [_hex(v) for v in k.dispatches[0].inputs]}
+        if k.form:
+            entry["form"] = k.form
         entry["runs"] = [run_json(k, d, b, lanes) for d, b in zip(k.dispatches, results[k.symbol], strict=True)]
-        out["rows"][k.row["name"]] = entry
+        out["rows"][k.key] = entry
     return out
 
 

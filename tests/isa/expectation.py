@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import atomics
+import forms
 import kernels
 import model
 import softfloat as sf
+from model import atomics as atomic_model
 
 
 @dataclass
@@ -50,7 +53,12 @@ def same(kind: str, expected: int, actual: int) -> bool:
 
 def check(document: dict[str, Any]) -> Compared:
     out = Compared()
-    for name, row in document["rows"].items():
+    for key, row in document["rows"].items():
+        name = key.split(" ")[0]
+        if row["format"] in ("ds", "flat", "global", "mubuf"):
+            for where, text in _atomic_row(key, {**row, "name": name}, document["target"]):
+                out.add(key, None if text is None else f"{where}: {text}")
+            continue
         define = model.find(name)
         if define is None or row["fidelity"] == "unsupported":
             continue
@@ -60,8 +68,8 @@ def check(document: dict[str, Any]) -> Compared:
                 _scalar_run(row, run, inputs, define) if row["scalar"] else _vector_run(name, row, run, inputs, define)
             )
             for lane, text in checks:
-                where = f"{name} mode {run['mode']} exec {run.get('exec', '-')} [{lane}] {row['inputs'][lane]}"
-                out.add(name, None if text is None else f"{where}: {text}")
+                where = f"{key} mode {run['mode']} exec {run.get('exec', '-')} [{lane}] {row['inputs'][lane]}"
+                out.add(key, None if text is None else f"{where}: {text}")
     return out
 
 
@@ -81,32 +89,94 @@ def _scalar_run(
         yield lane, text
 
 
+def _atomic_row(key: str, row: dict[str, Any], target: str) -> Iterator[tuple[str, str | None]]:
+    """Cells afterwards and returned registers."""
+    name = row["name"]
+    kind, given = atomics.element(row), atomics.inputs(row)
+    returns = row["form"] == "returns" or "_rtn" in name
+    wide, width = kind in kernels.WIDE, "b64" if kind in kernels.WIDE else "b32"
+    for run in row["runs"]:
+        exec_mask = int(run["exec"], 16)
+        for lane, (dst, memory) in enumerate(zip(run["dst"], run["memory"], strict=True)):
+            *values, old = given[lane]
+            where = f"{key} exec {run['exec']} [{lane}] {[f'{v:x}' for v in given[lane]]}"
+            on, actual, returned = exec_mask >> lane & 1, int(memory, 16), int(dst, 16)
+            before = atomics.UNTOUCHED
+            if row["format"] == "mubuf":  # data and result share their registers
+                registers = atomics.packed(row, values)
+                before = registers[0] if wide or "cmpswap" in name else registers[0] & 0xFFFFFFFF
+            if on and returns:
+                text = None if same(width, old, returned) else f"expected {old:x} returned, got {returned:x}"
+            else:
+                text = (
+                    None if same(width, before, returned) else f"the register changed from {before:x} to {returned:x}"
+                )
+            after = atomic_model.cell_after(name, target, old, values, kind) if on else old
+            if after is not None and not same(kind if kind in ("f32", "f64") and on else width, after, actual):
+                text = f"expected {'nan' if after == model.NAN else f'{after:x}'} in memory, got {actual:x}"
+            yield where, text
+
+
+def _given(
+    row: dict[str, Any], form: forms.Form | None, inputs: list[list[int]], lane: int, exec_mask: int, lanes: int
+) -> tuple[list[int], bool]:
+    """Sources as the operation gets them, and whether the lane writes at all."""
+    sources, writes = inputs[lane][:-1], True
+    if form is None:
+        return sources, writes
+    if form.dpp:
+        read, writes = forms.dpp_source(form.dpp, lane, lanes, exec_mask)
+        sources = [0 if read is None else inputs[read][0], *sources[1:]]
+    sext = not any(kind in forms.FLOAT for kind in row["sources"])
+    kinds = row["sources"]
+    return [forms.source(form, kinds[i], i, value, sext=sext) for i, value in enumerate(sources)], writes
+
+
+def _result_text(row: dict[str, Any], form: forms.Form | None, expected: int, old: int, actual: int) -> str | None:
+    """None when the destination is what the operation's result makes of it."""
+    kind = row["dst"]
+    if form is not None:
+        expected = forms.result(form, kind, expected)
+        if form.sdwa and form.sdwa.dst != "DWORD":
+            if expected == model.NAN:
+                return None
+            bits = expected & (0xFFFF if kind in forms.SHORT else 0xFFFFFFFF)
+            expected, kind = forms.placed(form.sdwa, old, bits), "b32"
+        elif form.op_sel & 8 and kind in forms.SHORT:
+            if (actual ^ old) & 0xFFFF:
+                return f"the low half changed from {old & 0xFFFF:x} to {actual & 0xFFFF:x}"
+            actual >>= 16
+    if same(kind, expected, actual):
+        return None
+    return f"expected {'nan' if expected == model.NAN else f'{expected:x}'}, got {actual:x}"
+
+
 def _vector_run(
     name: str, row: dict[str, Any], run: dict[str, Any], inputs: list[list[int]], define: Any
 ) -> Iterator[tuple[int, str | None]]:
     exec_mask, carry, mask = (int(run[key], 16) for key in ("exec", "carry", "mask"))
+    form = forms.BY_NAME.get(row.get("form", ""))
     if "exec-dst" in row["flags"]:
         mask = int(run["exec_after"], 16)
     for lane, dst in enumerate(run["dst"]):
-        *sources, old = inputs[lane]
+        old = inputs[lane][-1]
         actual = int(dst, 16)
-        if not exec_mask >> lane & 1:
+        given, writes = _given(row, form, inputs, lane, exec_mask, len(run["dst"]))
+        on = exec_mask >> lane & 1
+        if not on or not writes:
             kept = old if row["dst"] != "none" else actual
-            bit = "mask-dst" in row["flags"] and mask >> lane & 1
+            bit = not on and "mask-dst" in row["flags"] and mask >> lane & 1
             wide = row["dst"] in kernels.WIDE
             good = same("b64" if wide else "b32", kept, actual) and not bit
             yield lane, None if good else f"the lane is off: expected {old:x} and no mask bit, got {actual:x}"
             continue
-        given = [*sources]
         if "literal" in row["flags"]:
             k = kernels.LITERAL if "16" not in name else 0x3E48
-            given = [sources[0], k, sources[1]] if "mk_" in name else [*sources, k]
+            given = [given[0], k, given[1]] if "mk_" in name else [*given, k]
         result = define(mode_of(run["mode"]), given, old, bool(carry >> lane & 1))
         if result is None:
             continue
-        text = None
-        if result.dst is not None and not same(row["dst"], result.dst, actual):
-            text = f"expected {'nan' if result.dst == model.NAN else f'{result.dst:x}'}, got {actual:x}"
+        text = None if result.dst is None else _result_text(row, form, result.dst, old, actual)
         looks = "mask-dst" in row["flags"] or "carry-out" in row["flags"]
         if result.bit is not None and looks and bool(mask >> lane & 1) != result.bit:
             text = f"expected mask bit {int(result.bit)}"

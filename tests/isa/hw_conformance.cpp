@@ -1,6 +1,7 @@
 // Runs single-instruction kernels on the first GPU, through the HSA runtime alone.
 //   hw_conformance CODE.hsaco PLAN INPUTS OUTPUTS WORKGROUP INPUT_BYTES OUTPUT_BYTES
-// PLAN: a line a dispatch, "SYMBOL INPUT_NUMBER EXEC VCC MODE SCC" (numbers hex). INPUTS: blocks of INPUT_BYTES. OUTPUTS gets a
+// PLAN: a line a dispatch, "SYMBOL INPUT_NUMBER EXEC VCC MODE SCC DEVICE" (numbers hex; DEVICE 1: the outputs
+// lie in memory of the GPU, where float atomics work on all hardware). INPUTS: blocks of INPUT_BYTES. OUTPUTS gets a
 // block of OUTPUT_BYTES a line; stdout "agent", "isa", "product", "runtime" and "driver", a line each. Written by conformance.py.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -35,7 +36,7 @@ std::string read_file(const char* path) {
 
 struct Machine {
   hsa_agent_t gpu{}, cpu{};
-  hsa_amd_memory_pool_t memory{}, kernarg{};
+  hsa_amd_memory_pool_t memory{}, kernarg{}, device{};
   bool has_gpu = false;
 };
 
@@ -51,11 +52,26 @@ hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void* data) {
   return HSA_STATUS_SUCCESS;
 }
 
+hsa_status_t on_gpu_pool(hsa_amd_memory_pool_t pool, void* data) {
+  auto& machine = *static_cast<Machine*>(data);
+  hsa_amd_segment_t segment;
+  std::uint32_t flags = 0;
+  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+  if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) machine.device = pool;
+  return HSA_STATUS_SUCCESS;
+}
+
 hsa_status_t on_agent(hsa_agent_t agent, void* data) {
   auto& machine = *static_cast<Machine*>(data);
   hsa_device_type_t type;
   hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
-  if (type == HSA_DEVICE_TYPE_GPU && !machine.has_gpu) machine.gpu = agent, machine.has_gpu = true;
+  if (type == HSA_DEVICE_TYPE_GPU && !machine.has_gpu) {
+    machine.gpu = agent;
+    machine.has_gpu = true;
+    hsa_amd_agent_iterate_memory_pools(agent, on_gpu_pool, &machine);
+  }
   if (type == HSA_DEVICE_TYPE_CPU && !machine.cpu.handle) {
     machine.cpu = agent;
     hsa_amd_agent_iterate_memory_pools(agent, on_pool, &machine);
@@ -94,6 +110,7 @@ void describe(const Machine& machine) {
 
 struct Kernel {
   std::uint64_t object = 0;
+  std::uint32_t lds_bytes = 0;
 };
 
 class Runner {
@@ -112,6 +129,7 @@ class Runner {
     hsa_executable_symbol_t found{};
     check(hsa_executable_get_symbol_by_name(executable_, (symbol + ".kd").c_str(), &machine_.gpu, &found), symbol.c_str());
     check(hsa_executable_symbol_get_info(found, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &known.object), "kernel object");
+    check(hsa_executable_symbol_get_info(found, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &known.lds_bytes), "LDS size");
     return known;
   }
   void dispatch(const Kernel& kernel, void* kernarg, std::uint16_t workgroup) {
@@ -123,6 +141,7 @@ class Runner {
     packet->workgroup_size_y = packet->workgroup_size_z = 1;
     packet->grid_size_x = workgroup;
     packet->grid_size_y = packet->grid_size_z = 1;
+    packet->group_segment_size = kernel.lds_bytes;
     packet->kernel_object = kernel.object;
     packet->kernarg_address = kernarg;
     packet->completion_signal = done_;
@@ -172,6 +191,8 @@ int run(char** argv) {
   const std::size_t input_bytes = std::strtoull(argv[6], nullptr, 10), output_bytes = std::strtoull(argv[7], nullptr, 10);
   void* in = allocate(machine, machine.memory, input_bytes);
   void* out = allocate(machine, machine.memory, output_bytes);
+  void* device_out = nullptr;
+  check(hsa_amd_memory_pool_allocate(machine.device, output_bytes, 0, &device_out), "allocate memory of the GPU");
   void* kernarg = allocate(machine, machine.kernarg, sizeof(Arguments));
   Runner runner(machine, code);
   std::ifstream plan(argv[2]);
@@ -180,15 +201,19 @@ int run(char** argv) {
     std::istringstream words(line);
     std::string symbol;
     std::size_t number = 0;
+    unsigned on_device = 0;
     Arguments arguments{in, out, 0, 0, 0, 0};
-    words >> symbol >> std::hex >> number >> arguments.exec >> arguments.vcc >> arguments.mode >> arguments.scc;
+    words >> symbol >> std::hex >> number >> arguments.exec >> arguments.vcc >> arguments.mode >> arguments.scc >> on_device;
+    if (on_device) arguments.outputs = device_out;
     if (!words || (number + 1) * input_bytes > inputs.size()) throw std::runtime_error("plan: " + line);
     std::memcpy(in, inputs.data() + number * input_bytes, input_bytes);
     std::memset(out, 0xcd, output_bytes);
+    if (on_device) check(hsa_memory_copy(device_out, out, output_bytes), "copy to the GPU");
     std::memcpy(kernarg, &arguments, sizeof arguments);
     const Kernel kernel = runner.kernel(symbol);
     std::fprintf(stderr, "%s\n", line.c_str());  // the last line names what a queue error is about
     runner.dispatch(kernel, kernarg, workgroup);
+    if (on_device) check(hsa_memory_copy(out, device_out, output_bytes), "copy from the GPU");
     results.write(static_cast<const char*>(out), static_cast<std::streamsize>(output_bytes));
   }
   return results.flush() ? 0 : 3;

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import atomics
 import edges
+import forms
 
 LANES = 64
 SLOTS_IN = 8  # three sources and the old destination, two dwords each
@@ -62,6 +64,15 @@ class Kernel:
     text: str
     kinds: tuple[str, ...]
     dispatches: tuple[Dispatch, ...] = field(default=())
+    form: str = ""  # of forms.BY_NAME, or of an atomic
+    ieee: bool = True
+    lds_bytes: int = 0
+    device_memory: bool = False  # hardware's float atomics need memory of the GPU
+
+    @property
+    def key(self) -> str:
+        """Stands for it in the result file."""
+        return f"{self.row['name']} {self.form}".rstrip()
 
 
 def _pair(kind: str, register: int, letter: str = "v") -> str:
@@ -132,14 +143,51 @@ def dispatches(row: dict[str, Any], scalar: bool) -> Iterator[Dispatch]:
 
 
 def make(rows: Sequence[dict[str, Any]], target: str, *, halves: bool = False) -> list[Kernel]:
-    """A kernel for each row that one can be made for; the same symbols whatever `halves` is."""
+    """A kernel for each row that one can be made for and for its forms; the same symbols whatever `halves` is."""
     out = []
     for number, row in enumerate(row for row in rows if wanted(row)):
         scalar = row["format"] in SALU
         statement = salu_statement(row) if scalar else valu_statement(row, target, halves)
         body = _scalar_body(statement, target) if scalar else _vector_body(statement, target)
         out.append(Kernel(row, f"k{number}", scalar, body, tuple(source_kinds(row)), tuple(dispatches(row, scalar))))
+        if not scalar:
+            out += [
+                _formed(row, target, f"k{number}_{k}", statement, name)
+                for k, name in enumerate(forms.chosen(row, target, number))
+            ]
+    for number, row in enumerate(row for row in rows if atomics.wanted(row)):
+        for k, (name, returns) in enumerate(atomics.forms(row)):
+            body = _end(atomics.body(row, target, _prologue(target), returns=returns))
+            runs = tuple(
+                Dispatch("default", mask, 0, False, inputs)
+                for inputs in [tuple(atomics.slots(row))]
+                for mask in (FULL, PARTIAL, 0)
+            )
+            lds = atomics.LANES * 8 if row["format"] == "ds" else 0
+            kinds = ("b64",) * (len(runs[0].inputs[0]) - 1)
+            out.append(
+                Kernel(row, f"ka{number}_{k}", False, body, kinds, runs, form=name, lds_bytes=lds, device_memory=True)
+            )
     return out
+
+
+def _formed(row: dict[str, Any], target: str, symbol: str, statement: str, name: str) -> Kernel:
+    """A vector instruction with modifiers. The output modifier wants no IEEE mode and denormals flushed."""
+    form = forms.BY_NAME[name]
+    plain = next(dispatches(row, False))
+    kinds = source_kinds(row)
+    inputs = plain.inputs
+    if any(kind in HALF for kind in kinds):  # the other halves differ
+        above = lambda i, v, k: v | inputs[(i * 5 + 7) % LANES][k] << 16 if kinds[k] in HALF else v  # noqa: E731
+        inputs = tuple(
+            (*(above(i, v, k) for k, v in enumerate(values[:-1])), values[-1]) for i, values in enumerate(inputs)
+        )
+    mode = "flush" if form.omod else "default"
+    runs = [Dispatch(mode, mask, plain.carry, False, inputs) for mask in (FULL, PARTIAL, 0)]
+    if not form.omod and any(kind in FLOATS for kind in (*kinds, row["dst"])):
+        runs.append(Dispatch("flush", FULL, plain.carry, False, inputs))
+    body = _vector_body(forms.spelled(form, row, statement), target)
+    return Kernel(row, symbol, False, body, tuple(kinds), tuple(runs), form=name, ieee=not form.omod)
 
 
 def _gfx11(target: str) -> bool:
@@ -219,7 +267,8 @@ def assembly(kernels: Sequence[Kernel], target: str) -> str:
             f".amdhsa_kernel {k.symbol}",
             "  .amdhsa_user_sgpr_kernarg_segment_ptr 1\n  .amdhsa_system_sgpr_workgroup_id_x 0",
             "  .amdhsa_next_free_vgpr 32\n  .amdhsa_next_free_sgpr 48\n  .amdhsa_kernarg_size 40",
-            accum + "  .amdhsa_ieee_mode 1\n  .amdhsa_dx10_clamp 1\n  .amdhsa_float_denorm_mode_32 3",
+            f"  .amdhsa_group_segment_fixed_size {k.lds_bytes}",
+            accum + f"  .amdhsa_ieee_mode {int(k.ieee)}\n  .amdhsa_dx10_clamp 1\n  .amdhsa_float_denorm_mode_32 3",
             ".end_amdhsa_kernel",
         ]
     out += [
@@ -233,7 +282,7 @@ def assembly(kernels: Sequence[Kernel], target: str) -> str:
         out += [
             f"  - .name: {k.symbol}\n    .symbol: {k.symbol}.kd",
             "    .kernarg_segment_size: 40\n    .kernarg_segment_align: 8",
-            "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0",
+            f"    .group_segment_fixed_size: {k.lds_bytes}\n    .private_segment_fixed_size: 0",
             f"    .wavefront_size: {32 if _gfx11(target) else 64}",
             "    .sgpr_count: 48\n    .vgpr_count: 32\n    .max_flat_workgroup_size: 64\n    .args:",
             "      - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}",

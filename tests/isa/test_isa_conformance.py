@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import expectation
+import forms
 import pytest
 from containers import DevContainer
 
@@ -40,12 +41,42 @@ def conformance(container: DevContainer, rows: Path, target: str) -> Path:
 def test_results_are_what_the_manuals_say(dev_container: DevContainer, rows_file: Path, target: str) -> None:
     document: dict[str, Any] = json.loads(conformance(dev_container, rows_file, target).read_text())
     assert document["agent"] == target
-    assert len(document["rows"]) > 540
-    assert len(document["not_assembled"]) <= 5, document["not_assembled"]
+    gfx11 = target.startswith("gfx11")
+    assert len(document["rows"]) > 1600
+    # Old assemblers cannot select halves in instructions that are no VOP3 by themselves; some rows lack a form.
+    rejected = [name for name in document["not_assembled"] if not (gfx11 and "op_sel" in name)]
+    assert len(rejected) <= 16, rejected
     compared = expectation.check(document)
     assert not compared.different, "\n".join(compared.differences[:40])
-    assert len(compared.vectors) > 480
-    assert sum(compared.vectors.values()) > 70_000
+    assert len(compared.vectors) > 1400
+    assert sum(compared.vectors.values()) > (180_000 if gfx11 else 400_000)
+    # Whole families, each setting of them.
+    met = {row.get("form", "") for key, row in document["rows"].items() if key in compared.vectors}
+    families = [forms.NEGATIVE, forms.OUTPUT, forms.SCALED, forms.PACKED, forms.PACKED_NEGATIVE]
+    families += [forms.HALVES, forms.DPP11] if gfx11 else [forms.SDWA, forms.DPP9]
+    wanted = {name for family in families for name in family} | {"lds", "returns", "no return"}
+    assert wanted - met == set()
+
+
+def test_a_wrong_form_is_found(dev_container: DevContainer, rows_file: Path) -> None:
+    document = json.loads(conformance(dev_container, rows_file, "gfx942").read_text())
+    rows = document["rows"]
+
+    def as_if(name: str, form: str) -> dict[str, Any]:
+        entry = next(row for key, row in rows.items() if key.startswith(f"{name} ") and row["form"] != form)
+        return {f"{name} {form}": {**entry, "form": form}}
+
+    wrong = {
+        **as_if("v_add_f32", "neg abs"),
+        **as_if("v_mul_f32", "mul4"),
+        **as_if("v_add_u32", "sdwa words"),
+        **as_if("v_mov_b32", "wave_rol:1"),
+        **as_if("v_pk_add_f16", "op_sel swap"),
+        "global_atomic_add returns": rows["global_atomic_sub returns"],
+        "ds_min_rtn_i32 lds": rows["ds_min_rtn_u32 lds"],
+    }
+    compared = expectation.check({**document, "rows": wrong})
+    assert set(compared.different) == set(wrong)
 
 
 def compare(*files: Path) -> subprocess.CompletedProcess[str]:
