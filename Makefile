@@ -98,7 +98,7 @@ fuzz: setup images  ## random programs on the virtual GPU and on the host; FUZZ_
 	done; exit $$status
 
 bench: setup images  ## speed, as ratios measured in one run
-	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
+	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/intercept.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
 
 lint: setup  ## ruff and mypy
 	$(PYTHON) -m ruff check kerncap tests
