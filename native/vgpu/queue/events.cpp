@@ -1,7 +1,6 @@
 #include "vgpu/queue/events.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 namespace kerncap::vgpu {
@@ -37,6 +36,7 @@ bool Events::destroy(std::uint32_t id) {
 void Events::raise(Event& event) {
   event.signaled = !event.auto_reset || event.waiters == 0;
   ++event.age;
+  ++raises_;
   changed_.notify_all();
 }
 
@@ -54,6 +54,16 @@ bool Events::reset(std::uint32_t id) {
   if (it == events_.end()) return false;
   it->second->signaled = false;
   return true;
+}
+
+void Events::rest_if_repeated(std::unique_lock<std::mutex>& lock, std::span<const Waiter> waiters) {
+  static thread_local Question last;
+  Question now{.ages = {}, .raises = raises_};
+  const auto unseen = [](const Waiter& w) { return w.event->age != w.age; };
+  if (std::ranges::none_of(waiters, &Waiter::activated) && std::ranges::any_of(waiters, unseen))
+    for (const Waiter& w : waiters) now.ages.emplace_back(w.event.get(), w.age);
+  if (!now.ages.empty() && now == last) changed_.wait_for(lock, kRepeatWait);
+  last = std::move(now);
 }
 
 std::uint32_t Events::wait(std::span<kfd_event_data> events, bool all, std::uint32_t timeout_ms) {
@@ -75,6 +85,7 @@ std::uint32_t Events::wait(std::span<kfd_event_data> events, bool all, std::uint
     if (waiter.activated && waiter.event->auto_reset) waiter.event->signaled = false;
     ++waiter.event->waiters;
   }
+  if (timeout_ms > 0) rest_if_repeated(lock, waiters);
   std::uint32_t result = KFD_IOC_WAIT_RESULT_TIMEOUT;
   for (bool timed_out = false;;) {
     const auto ready = std::ranges::count_if(waiters, [](const Waiter& w) { return w.ready(); });
