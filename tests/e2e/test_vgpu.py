@@ -12,6 +12,15 @@ import subprocess
 import pytest
 from vgpu_programs import SIGABRT, SIGSEGV, TARGETS, Programs, passed
 
+# What rocminfo says on an MI210, an MI300X and an RX 7900 XTX.
+ROCMINFO = {
+    "gfx90a": "64(0x40) 104 4 32(0x20) 2048(0x800) 8 67108864(0x4000000)KB 16(0x10)KB,8192(0x2000)KB",
+    "gfx942": "64(0x40) 304 4 32(0x20) 2048(0x800) 32 201326592(0xc000000)KB "
+    "32(0x20)KB,4096(0x1000)KB,262144(0x40000)KB",
+    "gfx1100": "32(0x20) 96 2 32(0x20) 1024(0x400) 6 25165824(0x1800000)KB 32(0x20)KB,6144(0x1800)KB,98304(0x18000)KB",
+}
+ROCMINFO_FIELDS = ("Wavefront Size", "Compute Unit", "SIMDs per CU", "Max Waves Per CU", "Max Work-item Per CU")
+
 
 @pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS)
@@ -20,6 +29,17 @@ def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"amdgcn-amd-amdhsa--{target}" in done.stdout
     assert done.stderr == ""
+    agent = done.stdout[done.stdout.index("Agent 2") :]
+    lines = [line.strip().partition(":") for line in agent.splitlines()]
+    said = {name: value.replace(" ", "") for name, _, value in reversed(lines)}
+    caches = ",".join(said[name] for name in ("L1", "L2", "L3") if name in said)
+    fields = [*(said[name] for name in ROCMINFO_FIELDS), said["Shader Engines"], said["Size"], caches]
+    assert " ".join(fields) == ROCMINFO[target]
+    assert (said["Name"], said["Device Type"], said["Feature"]) == (target, "GPU", "KERNEL_DISPATCH")
+    assert said["Workgroup Max Size"] == "1024(0x400)"
+    pools = [value.strip() for name, _, value in lines if name == "Segment"]
+    assert pools == ["GLOBAL; FLAGS: COARSE GRAINED", "GLOBAL; FLAGS: EXTENDED FINE GRAINED", "GROUP"]
+    assert lines[[name for name, _, _ in lines].index("Pool 3") + 2][2].strip() == "64(0x40) KB"
 
 
 @pytest.mark.soak

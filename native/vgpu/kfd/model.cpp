@@ -17,12 +17,12 @@ constexpr Model kModels[] = {
      .simd_count = 1216, .simd_per_cu = 4, .wave_size = 64, .waves_per_simd = 8, .arrays = 32, .arrays_per_engine = 1,
      .cu_per_array = 10, .xccs = 8, .lds_kib = 64, .firmware = 124, .sdma_firmware = 22, .sdma_engines = 2,
      .sdma_xgmi_engines = 14, .vram_bytes = 192 * kGiB,
-     .memory_gb_s = 5325, .product = "Virtual MI300X"},
+     .memory_gb_s = 5325, .product = "Virtual MI300X", .cache_kib = {32, 4096, 262144}},
     {.target = isa::Target::gfx1100, .gfx_target_version = 110000, .device_id = 0x744c, .family_id = 145,
      .simd_count = 192, .simd_per_cu = 2, .wave_size = 32, .waves_per_simd = 16, .arrays = 12, .arrays_per_engine = 2,
      .cu_per_array = 8, .xccs = 1, .lds_kib = 64, .firmware = 550, .sdma_firmware = 21, .sdma_engines = 2,
      .sdma_xgmi_engines = 0, .vram_bytes = 24 * kGiB,
-     .memory_gb_s = 960, .product = "Virtual RX 7900 XTX"},
+     .memory_gb_s = 960, .product = "Virtual RX 7900 XTX", .cache_kib = {32, 6144, 98304}},
 };
 
 }  // namespace

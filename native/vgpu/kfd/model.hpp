@@ -1,6 +1,7 @@
 // What one virtual GPU looks like, per gfx target. In: a target. Out: the numbers that topology and libdrm report.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "vgpu/isa/target.hpp"
@@ -16,6 +17,7 @@ struct Model {
   std::uint64_t vram_bytes;
   std::uint32_t memory_gb_s;  // nominal bandwidth, for the cost model alone
   const char* product;
+  std::array<std::uint32_t, 3> cache_kib{16, 8192, 0};  // L1, L2, L3 (0: none)
 };
 
 const Model& model_of(isa::Target target);

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kRoots[] = {"/sys/devices/virtual/kfd/kfd/topology", "/sys/class/kfd/kfd/topology"};
 constexpr std::string_view kModule = "/sys/module/amdgpu/";
-constexpr unsigned kCaches = 2;
 
 // Capability bits. Source: kfd_topology.h / hsakmttypes.h, HSA_CAPABILITY.
 constexpr std::uint64_t kDoorbellType2 = 2u << 12, kWatchPointsSupported = 1u << 7, kWatchPointsFour = 2u << 8,
@@ -83,12 +82,14 @@ std::string cpu_node(const Config& config) {
                {"num_sdma_queues_per_engine", 0}, {"num_cp_queues", 0}, {"max_engine_clk_ccompute", 3000}});
 }
 
+unsigned caches_of(const Model& m) { return m.cache_kib[2] != 0 ? 3 : 2; }
+
 std::string gpu_node(const Config& config, unsigned gpu) {
   const Model& m = model_of(config.target);
   const std::uint64_t capability =
       kDoorbellType2 | kWatchPointsSupported | kWatchPointsFour | (m.wave_size == 64 ? kSramEcc : 0);
   return text({{"cpu_cores_count", 0}, {"simd_count", m.simd_count}, {"mem_banks_count", 1},
-               {"caches_count", kCaches}, {"io_links_count", config.gpus}, {"p2p_links_count", 0},
+               {"caches_count", caches_of(m)}, {"io_links_count", config.gpus}, {"p2p_links_count", 0},
                {"cpu_core_id_base", 0}, {"simd_id_base", 0x80001000u}, {"max_waves_per_simd", m.waves_per_simd},
                {"lds_size_in_kb", m.lds_kib}, {"gds_size_in_kb", 0}, {"num_gws", isa::GlobalSync::kResources}, {"wave_front_size", m.wave_size},
                {"array_count", m.arrays}, {"simd_arrays_per_engine", m.arrays_per_engine},
@@ -113,8 +114,8 @@ std::string memory_bank(const Config& config, unsigned node) {
                {"mem_clk_max", 1600}});
 }
 
-std::string cache(unsigned index) {
-  return text({{"processor_id_low", 0x80001000u}, {"level", index + 1}, {"size", index == 0 ? 16u : 8192u},
+std::string cache(const Model& m, unsigned index) {
+  return text({{"processor_id_low", 0x80001000u}, {"level", index + 1}, {"size", m.cache_kib[index]},
                {"cache_line_size", 128}, {"cache_lines_per_tag", 1}, {"association", 16}, {"latency", 0},
                {"type", kCacheDataAndSimd}}) +
          "sibling_map 1\n";
@@ -138,8 +139,9 @@ std::optional<std::string> node_file(const Config& config, unsigned node, std::s
   const std::string_view kind = take_word(rest);
   const auto index = number(take_word(rest));
   if (!index || rest != "properties") return std::nullopt;
+  const Model& m = model_of(config.target);
   if (kind == "mem_banks" && *index == 0) return memory_bank(config, node);
-  if (kind == "caches" && node != 0 && *index < kCaches) return cache(*index);
+  if (kind == "caches" && node != 0 && *index < caches_of(m)) return cache(m, *index);
   if (kind == "io_links" && *index < links_of(config, node)) return link(config, node, *index);
   return std::nullopt;
 }
@@ -191,7 +193,7 @@ std::optional<std::vector<std::string>> directory(const Config& config, std::str
   if (rest->empty())
     return std::vector<std::string>{"gpu_id", "name", "properties", "mem_banks", "caches", "io_links", "p2p_links"};
   if (*rest == "mem_banks") return numbers(1);
-  if (*rest == "caches") return numbers(*node == 0 ? 0 : kCaches);
+  if (*rest == "caches") return numbers(*node == 0 ? 0 : caches_of(model_of(config.target)));
   if (*rest == "io_links") return numbers(links_of(config, *node));
   if (*rest == "p2p_links") return numbers(0);
   return std::nullopt;
