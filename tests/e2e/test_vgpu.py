@@ -82,6 +82,13 @@ def test_two_gpus(programs: Programs) -> None:
 
 
 @pytest.mark.soak
+def test_memory_of_another_gpu_without_peer_access_is_a_fault(programs: Programs) -> None:
+    done = programs.run_hip("gfx942,gpus=2", "foreign_memory")
+    assert done.returncode == SIGABRT, done.stdout + done.stderr
+    assert "Memory access fault by GPU node-2" in done.stderr
+
+
+@pytest.mark.soak
 def test_device_memory_is_out_of_the_cpus_reach(programs: Programs) -> None:
     done = programs.run_hip("gfx942", "host_reads_device")
     assert done.returncode == SIGSEGV, done.stdout + done.stderr
@@ -105,8 +112,26 @@ def test_a_page_fault_is_the_runtimes_own(programs: Programs, target: str) -> No
 def test_queue_errors_reach_the_callback(programs: Programs) -> None:
     done = programs.run_hsa("gfx942", "queue_errors")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr.count("kerncap-vgpu: vgpu.bad-dispatch: ") == 4
+    assert done.stderr.count("kerncap-vgpu: vgpu.bad-dispatch: ") == 5
     assert "kerncap-vgpu: vgpu.unknown-packet: AQL packet of type 4" in done.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", TARGETS)
+def test_errors_of_waves_reach_the_callback(programs: Programs, target: str) -> None:
+    done = programs.run_hsa(target, "wave_errors")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count(f"kerncap-vgpu: vgpu.aperture-violation: {target}: ") == 2
+    assert done.stderr.count(f"kerncap-vgpu: vgpu.trap: {target}: ") == 1
+    assert "misaligned atomic" in done.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("section", ["unmapped_fault", "read_only_fault"])
+def test_page_faults_reach_the_handler_of_system_events(programs: Programs, section: str) -> None:
+    done = programs.run_hsa("gfx942", section)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("kerncap-vgpu: vgpu.page-fault: gfx942: store of unmapped or read-only") == 1
 
 
 @pytest.mark.soak
@@ -250,6 +275,6 @@ def test_in_a_container_with_nothing(programs: Programs, suite: str, api: str) -
         argv += [str(programs.hip), "copies", "kernels"]
     else:
         argv += [str(programs.hsa), str(programs.kernels["gfx942"]), "dispatch", "scratch"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "EXIT-SUCCESS" in done.stdout

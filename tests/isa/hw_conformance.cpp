@@ -150,8 +150,8 @@ class Runner {
                                  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE | 1u << 16;
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(packet), header, __ATOMIC_RELEASE);
     hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-    // A kernel of a few hundred instructions: ten seconds are an error.
-    constexpr std::uint64_t kTicks = 10'000'000'000;
+    // A kernel of a few hundred instructions: a minute is an error on a busy machine, too.
+    constexpr std::uint64_t kTicks = 60'000'000'000;
     if (hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, kTicks, HSA_WAIT_STATE_BLOCKED) != 0)
       throw std::runtime_error("a dispatch did not end");
   }

@@ -284,7 +284,7 @@ void small_dispatches_only() {
   launch.grid[0] = 1000 * 64;
   run(launch, code, "churned", Arguments().add(large.data()).add(200), memory);
   // A thread has its name once it has run.
-  for (int i = 0; i < 5000 && workers_of_this_process() < 3; ++i) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 60'000 && workers_of_this_process() < 3; ++i) std::this_thread::sleep_for(1ms);
   std::fprintf(stderr, "small %zu large %zu\n", small, workers_of_this_process());
   std::exit(0);
 }

@@ -248,6 +248,41 @@ TEST(Flat, CompareSwapReturnsTheOldValue) {
   EXPECT_EQ(m.v(4, 0), 5u);
 }
 
+// Loads and stores may lie anywhere, atomics only on their own alignment, whichever memory they reach.
+TEST(Memory, MisalignedAtomicsAreViolations) {
+  std::array<std::uint32_t, 2> cells{5, 5};
+  const auto* const odd = reinterpret_cast<const std::byte*>(cells.data()) + 2;
+  const Words global{0xdd058000, 0x047f0602};                       // global_atomic_cmpswap v4, v[2:3], v[6:7], off sc0
+  const Words flat{0xdd050000, 0x04000602};                         // the same, flat
+  const Words lds{0xd8000000u | 0x30u << 17, 0x04060802};           // ds_cmpst_rtn_b32 v4, v2, v8, v6
+  const auto stops = [&](const Words& words, std::uint32_t low, std::uint32_t high) {
+    Machine m(Target::gfx942);
+    m.wave.set_exec(2);
+    m.memory_.add(cells.data(), sizeof cells);
+    m.v(2, 1) = low, m.v(3, 1) = high;
+    m.v(6, 1) = 9, m.v(7, 1) = m.v(8, 1) = 5;
+    m.run(words);
+    EXPECT_EQ(m.v(4, 1), 0u);
+    return m.wave.state == Wave::State::stopped && m.wave.stop_kind == Outcome::Kind::aperture_violation;
+  };
+  const auto at = reinterpret_cast<std::uintptr_t>(odd);
+  const auto low = static_cast<std::uint32_t>(at), high = static_cast<std::uint32_t>(at >> 32);
+  EXPECT_TRUE(stops(global, low, high));
+  EXPECT_TRUE(stops(flat, low, high));
+  EXPECT_TRUE(stops(flat, 6, 0x10000)) << "LDS";
+  EXPECT_TRUE(stops(flat, 6, 0x20000)) << "private memory";
+  EXPECT_TRUE(stops(lds, 6, 0));
+  EXPECT_EQ(cells, (std::array<std::uint32_t, 2>{5, 5}));
+
+  Machine m(Target::gfx942);
+  m.wave.set_exec(2);
+  m.memory_.add(cells.data(), sizeof cells);
+  m.address(2, 1, odd);
+  EXPECT_EQ(m.run({0xdc508000, 0x047f0002}), "global_load_dword v4, v[2:3], off");
+  EXPECT_EQ(m.v(4, 1), 0x00050000u);
+  EXPECT_EQ(m.wave.state, Wave::State::running);
+}
+
 TEST(Ds, CompareOperandsDifferBetweenTargets) {
   for (Target t : {Target::gfx942, Target::gfx1100}) {
     Machine m(t);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vgpu/queue/aql.hpp"
+#include "vgpu/queue/limits.hpp"
 #include "vgpu/queue/sdma.hpp"
 #include "vgpu/queue/signal.hpp"
 
@@ -21,11 +22,11 @@ namespace {
 using namespace std::chrono_literals;
 
 bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 2000; ++i) {
+  for (const auto limit = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < limit;) {
     if (condition()) return true;
     std::this_thread::sleep_for(1ms);
   }
-  return false;
+  return condition();
 }
 
 // Memory that the queue's thread uses at the same time.
@@ -109,7 +110,7 @@ class QueueTest : public ::testing::Test {
   void expect_error(std::uint32_t bits) {
     EXPECT_TRUE(eventually([&] { return value(3) != 0; }));
     EXPECT_EQ(static_cast<std::uint64_t>(value(3)), bits);
-    EXPECT_TRUE(raised(inactive_event_));
+    EXPECT_TRUE(eventually([&] { return raised(inactive_event_); })) << "after the value";
     EXPECT_EQ(now(read_index()), 0u) << "the packet stays at the head";
     EXPECT_EQ(value(0), 1) << "its signal never completes";
   }
@@ -166,6 +167,28 @@ TEST_F(QueueTest, BarriersQueuedTogetherFollowEachOther) {
   EXPECT_EQ(b.start_ts, a.end_ts);
   EXPECT_EQ(b.end_ts, b.start_ts + kBarrierTicks);
   EXPECT_LE(b.end_ts, gpu_ticks());
+}
+
+// The packet before it ended long before, in model time, when the host made the store that it waits for.
+TEST_F(QueueTest, ABarrierEndsNoEarlierThanTheHostsStore) {
+  QueueTime time(false);
+  time.begin();
+  time.spend(1);
+  time.end();
+  std::this_thread::sleep_for(1ms);  // the next packet is there, but not looked at yet
+  const std::uint64_t stored = gpu_ticks();
+  set(1, 0);
+  time.begin();
+  time.after(signal_end(pages_, handle(1).handle));
+  time.spend(kBarrierTicks);
+  EXPECT_GT(time.end(), stored);
+
+  time.begin();
+  shared_->signals[1].end_ts = stored + 1;  // a packet completed it
+  EXPECT_EQ(signal_end(pages_, handle(1).handle), stored + 1);
+  shared_->signals[1].end_ts = gpu_ticks() + 1'000'000'000;  // nonsense of the application
+  const std::uint64_t bounded = signal_end(pages_, handle(1).handle);
+  EXPECT_LE(bounded, gpu_ticks());
 }
 
 TEST_F(QueueTest, BarrierOrNeedsOne) {
@@ -237,7 +260,7 @@ TEST_F(QueueTest, NoPacketStartsBeforeItWasSubmitted) {
     set(0, 1);
     const std::uint64_t before = gpu_ticks();
     submit(barrier, HSA_PACKET_TYPE_BARRIER_AND);
-    for (const auto limit = std::chrono::steady_clock::now() + 10s; value(0) != 0;)
+    for (const auto limit = std::chrono::steady_clock::now() + 60s; value(0) != 0;)
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
     early += shared_->signals[0].start_ts < before;
   }
@@ -312,6 +335,44 @@ TEST_F(QueueTest, DispatchLimits) {
   }
 }
 
+// 1024 workitems are 16 waves, four on each SIMD of a compute unit, which has 512 registers for a lane.
+TEST_F(QueueTest, ADispatchNeedsItsRegisters) {
+  start_aql();
+  set(0, 1);
+  auto packet = dispatch();
+  packet.workgroup_size_x = 1024;
+  packet.kernel_object = va(&shared_->signals[2]);  // 64 bytes as a kernel descriptor
+  const std::uint32_t rsrc1 = 16;                   // 17 * 8 registers
+  std::memcpy(reinterpret_cast<std::byte*>(&shared_->signals[2]) + 48, &rsrc1, sizeof rsrc1);
+  packet.completion_signal = handle(0);
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expect_error(0x80);
+}
+
+TEST(VectorRegisters, OfAWorkgroupFitItsSimds) {
+  const auto fits = [](isa::Target target, std::uint32_t rsrc1, std::uint64_t workitems, bool wave32) {
+    std::byte descriptor[64] = {};
+    std::memcpy(descriptor + 48, &rsrc1, sizeof rsrc1);
+    return !too_many_vgprs(model_of(target), descriptor, workitems, wave32).has_value();
+  };
+  for (const isa::Target target : {isa::Target::gfx90a, isa::Target::gfx942}) {
+    EXPECT_TRUE(fits(target, 15, 1024, false)) << "128 of each of four waves";
+    EXPECT_FALSE(fits(target, 16, 1024, false));
+    EXPECT_TRUE(fits(target, 63, 256, false)) << "512 of one wave";
+    EXPECT_FALSE(fits(target, 63, 257, false)) << "five waves on four SIMDs";
+  }
+  constexpr std::uint32_t wgp = 1u << 29;
+  const isa::Target t = isa::Target::gfx1100;
+  EXPECT_TRUE(fits(t, 11, 1024, true)) << "96 of each of 16 waves on two SIMDs";
+  EXPECT_FALSE(fits(t, 12, 1024, true)) << "104, handed out as 120";
+  EXPECT_TRUE(fits(t, 23 | wgp, 1024, true)) << "192 of each of 8 waves on four SIMDs";
+  EXPECT_FALSE(fits(t, 24 | wgp, 1024, true));
+  EXPECT_TRUE(fits(t, 31, 320, true)) << "256, handed out as 264, of each of five waves";
+  EXPECT_FALSE(fits(t, 31, 384, true)) << "six";
+  EXPECT_TRUE(fits(t, 23, 1024, false)) << "96 of each of eight waves of 64";
+  EXPECT_FALSE(fits(t, 24, 1024, false));
+}
+
 TEST_F(QueueTest, UnmappedCodeIsAPageFaultAndTheQueueHalts) {
   start_aql();
   set(0, 1);
@@ -338,7 +399,7 @@ TEST_F(QueueTest, ScratchIsAskedForAndWaitedFor) {
   packet.completion_signal = handle(0);
   submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
   EXPECT_TRUE(eventually([&] { return value(3) == 1; })) << "wave64 scratch";
-  EXPECT_TRUE(raised(inactive_event_));
+  EXPECT_TRUE(eventually([&] { return raised(inactive_event_); })) << "after the value";
   std::this_thread::sleep_for(10ms);
   EXPECT_EQ(now(read_index()), 0u);
 }

@@ -245,6 +245,15 @@ bool peers() {
   return can == 1 && download(p[1])[4] == 5 && download(p[0])[4] == 10;
 }
 
+// GPU 1 touches memory of GPU 0 that it was not given access to: ends the process.
+bool foreign_memory() {
+  int* p = device<int>(kCount);
+  HIP_CHECK(hipSetDevice(1));
+  scale<<<kBlocks, 64>>>(p, 2, kCount);
+  HIP_CHECK(hipDeviceSynchronize());
+  return false;
+}
+
 bool out_of_memory() {
   std::size_t free_bytes = 0, total = 0;
   HIP_CHECK(hipMemGetInfo(&free_bytes, &total));
@@ -262,7 +271,7 @@ bool forked() {
   const auto child = [](const std::function<int()>& body) {
     const pid_t pid = fork();
     if (pid == 0) {
-      alarm(20);
+      alarm(100);
       _exit(body());
     }
     int status = 0;
@@ -324,7 +333,7 @@ bool leave_running() {  // the process ends while a kernel still runs
 const std::map<std::string, bool (*)()> kSections = {
     {"copies", copies}, {"big", big}, {"kernels", kernels}, {"streams", streams}, {"timestamps", timestamps},
     {"wall_timestamps", wall_timestamps}, {"graphs", graphs},
-    {"host_memory", host_memory}, {"spin", spin}, {"peers", peers}, {"out_of_memory", out_of_memory},
+    {"host_memory", host_memory}, {"spin", spin}, {"peers", peers}, {"foreign_memory", foreign_memory}, {"out_of_memory", out_of_memory},
     {"forked", forked}, {"idle", idle}, {"page_fault", page_fault}, {"host_reads_device", host_reads_device},
     {"leave_running", leave_running}};
 

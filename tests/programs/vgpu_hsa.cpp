@@ -90,9 +90,11 @@ hsa_signal_t signal(hsa_signal_value_t value) {
   HSA_CHECK(hsa_signal_create(value, 0, nullptr, &s));
   return s;
 }
-// False on a time-out of two seconds.
+// So long that only what never comes takes it, on a busy machine, too.
+constexpr int kPatienceMs = 60000;
 bool completed(hsa_signal_t s) {
-  return hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, 2000000000, HSA_WAIT_STATE_BLOCKED) == 0;
+  constexpr std::uint64_t ns = std::uint64_t{kPatienceMs} * 1000000;
+  return hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, ns, HSA_WAIT_STATE_BLOCKED) == 0;
 }
 
 std::atomic<std::uint32_t> queue_error{0};
@@ -196,7 +198,7 @@ bool interrupts() {
   if (hsa_signal_load_relaxed(done) != 1 || called) return false;
   hsa_signal_store_screlease(gate, 0);
   if (!completed(done)) return false;
-  for (int i = 0; i < 1000 && !called; ++i) usleep(1000);
+  for (int i = 0; i < kPatienceMs && !called; ++i) usleep(1000);
   return called;
 }
 
@@ -225,6 +227,42 @@ bool virtual_memory() {
   return right;
 }
 
+std::atomic<std::uint64_t> fault_va{0};
+std::atomic<std::uint32_t> fault_reason{0};
+hsa_status_t on_system_event(const hsa_amd_event_t* event, void*) {
+  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) return HSA_STATUS_ERROR;
+  fault_reason = event->memory_fault.fault_reason_mask;
+  fault_va = event->memory_fault.virtual_address;
+  return HSA_STATUS_SUCCESS;
+}
+// A store there: the handler of system events learns of it instead of the process's end. Once a process.
+bool faulted(void* at, std::uint32_t reason) {
+  HSA_CHECK(hsa_amd_register_system_event_handler(on_system_event, nullptr));
+  const hsa_signal_t done = signal(1);
+  submit(queue(), packet(kernel("fill"), fill_arguments(static_cast<std::uint32_t*>(at), 1), done, 64));
+  for (int i = 0; i < kPatienceMs && fault_va == 0; ++i) usleep(1000);
+  std::printf("  fault at 0x%lx, reason 0x%x, expected 0x%x\n", fault_va.load(), fault_reason.load(), reason);
+  return fault_va == reinterpret_cast<std::uint64_t>(at) && fault_reason == reason && hsa_signal_load_relaxed(done) == 1;
+}
+bool unmapped_fault() {
+  return faulted(reinterpret_cast<void*>(0x123456789000), HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT);
+}
+bool read_only_fault() {
+  constexpr std::size_t size = std::size_t{2} << 20;
+  void* va = nullptr;
+  HSA_CHECK(hsa_amd_vmem_address_reserve(&va, size, 0, 0));
+  hsa_amd_vmem_alloc_handle_t memory = {};
+  HSA_CHECK(hsa_amd_vmem_handle_create(device_pool, size, MEMORY_TYPE_PINNED, 0, &memory));
+  HSA_CHECK(hsa_amd_vmem_map(va, size, 0, memory, 0));
+  const hsa_amd_memory_access_desc_t access = {HSA_ACCESS_PERMISSION_RO, gpu};
+  HSA_CHECK(hsa_amd_vmem_set_access(va, size, &access, 1));
+  const bool right = faulted(va, HSA_AMD_MEMORY_FAULT_READ_ONLY);
+  HSA_CHECK(hsa_amd_vmem_unmap(va, size));
+  HSA_CHECK(hsa_amd_vmem_handle_release(memory));
+  HSA_CHECK(hsa_amd_vmem_address_free(va, size));
+  return right;
+}
+
 // A packet that the command processor refuses: the queue's callback learns why, the signal never completes.
 template <class Change>
 bool refused(std::uint32_t expected, Change change, std::uint16_t header = kDispatchHeader) {
@@ -234,7 +272,7 @@ bool refused(std::uint32_t expected, Change change, std::uint16_t header = kDisp
   change(p);
   hsa_queue_t* q = queue();
   submit(q, p, header);
-  for (int i = 0; i < 2000 && queue_error == 0; ++i) usleep(1000);
+  for (int i = 0; i < kPatienceMs && queue_error == 0; ++i) usleep(1000);
   std::printf("  queue error 0x%x, expected 0x%x\n", queue_error.load(), expected);
   const bool right = queue_error == expected && hsa_signal_load_relaxed(done) == 1;
   return right;
@@ -246,7 +284,25 @@ bool queue_errors() {
   const bool workgroup = refused(HSA_STATUS_ERROR_INVALID_ARGUMENT, [](auto& p) { p.workgroup_size_x = 2000; });
   const bool code = refused(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, [](auto& p) { p.kernel_object = 0; });
   const bool format = refused(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, [](auto&) {}, HSA_PACKET_TYPE_AGENT_DISPATCH);
-  return dimension && group && workgroup && code && format;
+  const bool registers = refused(HSA_STATUS_ERROR_OUT_OF_REGISTERS, [](auto& p) {
+    p.kernel_object = kernel("many_registers").object;
+    p.workgroup_size_x = p.grid_size_x = 1024;
+  });
+  return dimension && group && workgroup && code && format && registers;
+}
+// What stops a wave, and with it the queue.
+bool wave_errors() {
+  const auto by = [](const char* name) {
+    return [name](auto& p) {
+      const Kernel k = kernel(name);
+      p.kernel_object = k.object;
+      p.private_segment_size = k.scratch;
+    };
+  };
+  const bool outside = refused(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, by("beyond_private"));
+  const bool misaligned = refused(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, by("misaligned_atomic"));
+  const bool trapped = refused(HSA_STATUS_ERROR_EXCEPTION, by("trap"));
+  return outside && misaligned && trapped;
 }
 bool illegal_instruction() {
   return refused(static_cast<std::uint32_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
@@ -267,7 +323,8 @@ bool scratch() {
 
 const std::map<std::string, bool (*)()> kSections = {
     {"dispatch", dispatch}, {"profiling", profiling}, {"interrupts", interrupts}, {"virtual_memory", virtual_memory},
-    {"queue_errors", queue_errors}, {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
+    {"queue_errors", queue_errors}, {"wave_errors", wave_errors}, {"unmapped_fault", unmapped_fault},
+    {"read_only_fault", read_only_fault}, {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
 
 }  // namespace
 

@@ -16,3 +16,27 @@ extern "C" __global__ void illegal(unsigned* out) {
   asm volatile(".long 0xbfffffff");
   out[0] = 1;
 }
+
+// More vector registers than the SIMDs have for a workgroup of 1024.
+extern "C" __global__ __launch_bounds__(64) void many_registers(unsigned* out, unsigned value) {
+  asm volatile("v_mov_b32 v200, %0" ::"v"(value) : "v200");
+  out[threadIdx.x] = value;
+}
+
+// Far beyond the workitem's private memory, by a generic address.
+extern "C" __global__ void beyond_private(unsigned* out, unsigned value) {
+  unsigned cell = value;
+  volatile unsigned* p = &cell;
+  asm volatile("" : "+v"(p));
+  p[1 << 20] = value;
+  out[0] = *p;
+}
+
+extern "C" __global__ void misaligned_atomic(unsigned* out, unsigned value) {
+  atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(out) + 2), value);
+}
+
+extern "C" __global__ void trap(unsigned* out, unsigned value) {
+  out[0] = value;
+  __builtin_trap();
+}

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "vgpu/queue/limits.hpp"
 #include "vgpu/queue/pm4.hpp"
 #include "vgpu/queue/signal.hpp"
 #include "vgpu/report.hpp"
@@ -169,6 +170,8 @@ std::optional<Queue::Step> AqlQueue::invalid_dispatch(const hsa_kernel_dispatch_
   if (const auto bad = gpu_.pages.read(packet.kernel_object, descriptor, sizeof descriptor))
     return fault(*bad, "kernel descriptor");
   wave32 = (load<std::uint16_t>(descriptor + kDescriptorPropertiesOffset) & kEnableWave32) != 0;
+  if (const auto why = too_many_vgprs(gpu_.model, descriptor, workgroup, wave32))
+    return fail(QueueError::vgprs, "vgpu.bad-dispatch", *why);
   return std::nullopt;
 }
 

@@ -29,8 +29,9 @@ std::optional<std::int64_t> signal_value(const PageTable& pages, std::uint64_t h
 
 std::uint64_t signal_end(const PageTable& pages, std::uint64_t handle) noexcept {
   const auto* signal = pages.object<amd_signal_t>(handle);
+  const std::uint64_t now = gpu_ticks();
   // Memory of the application: what lies in the future is no end of a packet.
-  return signal != nullptr && signal->end_ts <= gpu_ticks() ? signal->end_ts : 0;
+  return signal != nullptr && signal->end_ts != 0 && signal->end_ts <= now ? signal->end_ts : now;
 }
 
 std::optional<Fault> signal_store(const GpuContext& gpu, std::uint64_t handle, std::int64_t value) noexcept {

@@ -17,7 +17,7 @@ static_assert(offsetof(amd_signal_t, value) == 8 && offsetof(amd_signal_t, event
 
 // The signal's value; nullopt when the signal is not mapped.
 std::optional<std::int64_t> signal_value(const PageTable& pages, std::uint64_t handle) noexcept;
-// When the packet that completed the signal last ended; 0: none did, or it is not mapped.
+// When the packet that completed the signal last ended. Now, when none did: the host may have stored its value just before.
 std::uint64_t signal_end(const PageTable& pages, std::uint64_t handle) noexcept;
 // Stores a value and raises the signal's interrupt.
 std::optional<Fault> signal_store(const GpuContext& gpu, std::uint64_t handle, std::int64_t value) noexcept;
