@@ -1,4 +1,5 @@
 // Every kernel and case in one unit: what the matrix builds for each combination.
+#include "algorithms.hip"
 #include "atomics.hip"
 #include "elementwise.hip"
 #include "gemm.hip"

@@ -46,7 +46,8 @@ CASE(add_floats_and_doubles) {
   t.LAUNCH(add_floats, 4, 128, 0, dx, sums, n);
   t.LAUNCH(add_doubles, 4, 128, 0, dw, doubles, n);
   t.same("floats", sums.read(), want);
-  t.same("doubles", doubles.read(), {sum, sum, *std::min_element(wide.begin(), wide.end()), *std::max_element(wide.begin(), wide.end())});
+  t.same("doubles", doubles.read(),
+         {sum, sum, *std::min_element(wide.begin(), wide.end()), *std::max_element(wide.begin(), wide.end())});
 }
 
 KERNEL void add_floats_in_lds(const float* x, const int* bin, float* out, int n) {
@@ -215,7 +216,8 @@ KERNEL void last_group(const float* x, float* partial, unsigned* count, float* t
   __syncthreads();
   if (!last || item != 0) return;
   float all = 0;
-  for (unsigned g = 0; g < gridDim.x; ++g) all += __hip_atomic_load(&partial[g], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  for (unsigned g = 0; g < gridDim.x; ++g)
+    all += __hip_atomic_load(&partial[g], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   *total = all;
 }
 CASE(last_group) {

@@ -14,7 +14,8 @@ SHARED std::uint16_t bf16_bits(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 SHARED std::uint8_t grey(std::uint32_t rgba) {
-  const float red = static_cast<float>(rgba & 0xff), green = static_cast<float>(rgba >> 8 & 0xff), blue = static_cast<float>(rgba >> 16 & 0xff);
+  const float red = static_cast<float>(rgba & 0xff), green = static_cast<float>(rgba >> 8 & 0xff),
+              blue = static_cast<float>(rgba >> 16 & 0xff);
   return static_cast<std::uint8_t>(__builtin_fmaf(0.114f, blue, __builtin_fmaf(0.587f, green, 0.299f * red)));
 }
 SHARED signed char saturating_sum(signed char a, signed char b) {
@@ -58,7 +59,8 @@ CASE(scale_in_strides) {
 KERNEL void scale_batch(float* const* rows, const float* factors, const int* lengths, int batch) {
   const int row = blockIdx.y;
   if (row >= batch) return;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < lengths[row]; i += gridDim.x * blockDim.x) rows[row][i] *= factors[row];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < lengths[row]; i += gridDim.x * blockDim.x)
+    rows[row][i] *= factors[row];
 }
 CASE(scale_batch) {
   const std::vector<int> lengths{70, 1, 333};
@@ -102,7 +104,8 @@ CASE(axpy_halves) {
   const int n = 200;
   const auto x = whole<_Float16>(n, -30, 30, 7), y = whole<_Float16>(n, -500, 500, 8);
   std::vector<_Float16> want(n);
-  for (int i = 0; i < n; ++i) want[i] = static_cast<_Float16>(2.5f * static_cast<float>(x[i]) + static_cast<float>(y[i]));
+  for (int i = 0; i < n; ++i)
+    want[i] = static_cast<_Float16>(2.5f * static_cast<float>(x[i]) + static_cast<float>(y[i]));
   Device dx(x), dy(y), dz(y);
   const __half2 both(__float2half(2.5f), __float2half(2.5f));
   t.LAUNCH(axpy_f16, 2, 128, 0, __float2half(2.5f), reinterpret_cast<__half*>(static_cast<_Float16*>(dx)),

@@ -42,8 +42,12 @@ __device__ void tiled(const T* a, const T* b, T* c, int m, int n, int k) {
   }
   if (row < m && column < n) c[row * n + column] = static_cast<T>(sum);
 }
-KERNEL void gemm_tiled(const float* a, const float* b, float* c, int m, int n, int k) { tiled<float, float>(a, b, c, m, n, k); }
-KERNEL void gemm_tiled_f64(const double* a, const double* b, double* c, int m, int n, int k) { tiled<double, double>(a, b, c, m, n, k); }
+KERNEL void gemm_tiled(const float* a, const float* b, float* c, int m, int n, int k) {
+  tiled<float, float>(a, b, c, m, n, k);
+}
+KERNEL void gemm_tiled_f64(const double* a, const double* b, double* c, int m, int n, int k) {
+  tiled<double, double>(a, b, c, m, n, k);
+}
 KERNEL void gemm_tiled_f16(const _Float16* a, const _Float16* b, _Float16* c, int m, int n, int k) {
   tiled<_Float16, float>(a, b, c, m, n, k);
 }
@@ -71,8 +75,8 @@ CASE(gemm_tiles) {
 }
 
 // 64x64 of the result a workgroup, 4x4 a workitem, loads of four floats.
-KERNEL __launch_bounds__(256) void gemm_blocked(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                                                int n, int k, float alpha, float beta) {
+KERNEL __launch_bounds__(256) void gemm_blocked(const float* __restrict__ a, const float* __restrict__ b,
+                                                float* __restrict__ c, int n, int k, float alpha, float beta) {
   __shared__ float left[16][64], right[16][64];
   const int item = threadIdx.x, x = item % 16, y = item / 16;
   float sums[4][4] = {};
@@ -82,7 +86,8 @@ KERNEL __launch_bounds__(256) void gemm_blocked(const float* __restrict__ a, con
     const float4 l = *reinterpret_cast<const float4*>(rows + static_cast<size_t>(item / 4) * k + i + item % 4 * 4);
     left[item % 4 * 4][item / 4] = l.x, left[item % 4 * 4 + 1][item / 4] = l.y;
     left[item % 4 * 4 + 2][item / 4] = l.z, left[item % 4 * 4 + 3][item / 4] = l.w;
-    *reinterpret_cast<float4*>(&right[y][x * 4]) = *reinterpret_cast<const float4*>(columns + static_cast<size_t>(i + y) * n + x * 4);
+    *reinterpret_cast<float4*>(&right[y][x * 4]) =
+        *reinterpret_cast<const float4*>(columns + static_cast<size_t>(i + y) * n + x * 4);
     __syncthreads();
     for (int j = 0; j < 16; ++j) {
       const float4 p = *reinterpret_cast<float4*>(&left[j][y * 4]), q = *reinterpret_cast<float4*>(&right[j][x * 4]);

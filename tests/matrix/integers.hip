@@ -1,4 +1,5 @@
-// Integers: bit tricks, division and remainders of every width, wide multiplication, shifts, unaligned words, packed bytes.
+// Integers: bit tricks, division and remainders of every width, wide multiplication, shifts, unaligned words, packed
+// bytes.
 #include "matrix.hpp"
 
 namespace {
@@ -39,10 +40,12 @@ KERNEL void bits(const unsigned* x, const unsigned long long* z, unsigned* out, 
   o[4] = static_cast<unsigned>(__brevll(w) >> 32);
   o[5] = __byte_perm(v, static_cast<unsigned>(w), 0x5140);
   o[6] = __umulhi(v, 0x12345678u) ^ static_cast<unsigned>(__mulhi(static_cast<int>(v), -77));
-  o[7] = static_cast<unsigned>(__umul64hi(w, w) ^ static_cast<unsigned long long>(__mul64hi(static_cast<long long>(w), -5)));
+  o[7] = static_cast<unsigned>(__umul64hi(w, w) ^
+                               static_cast<unsigned long long>(__mul64hi(static_cast<long long>(w), -5)));
   o[8] = static_cast<unsigned>(__mul24(v, 0x34567)) + __umul24(v, 7);
   o[9] = __sad(static_cast<int>(v) >> 2, static_cast<int>(w) >> 2, 3u) + __usad(v, 12u, 1u);
-  o[10] = static_cast<unsigned>(static_cast<int>(v << 7) >> 20) + (v >> 3 & 0x7f) + (v << (w & 31) | v >> ((32 - (w & 31)) & 31));
+  o[10] = static_cast<unsigned>(static_cast<int>(v << 7) >> 20) + (v >> 3 & 0x7f) +
+          (v << (w & 31) | v >> ((32 - (w & 31)) & 31));
   o[11] = __funnelshift_l(v, static_cast<unsigned>(w), v & 31) ^ __funnelshift_r(v, static_cast<unsigned>(w), 9);
 }
 CASE(bits) {
@@ -65,11 +68,13 @@ CASE(bits) {
     o[4] = reversed(low);
     o[5] = (v & 0xff) | (low & 0xff) << 8 | (v >> 8 & 0xff) << 16 | (low >> 8 & 0xff) << 24;
     o[6] = static_cast<unsigned>(v * 0x12345678ull >> 32) ^ static_cast<unsigned>(s * -77ll >> 32);
-    o[7] = static_cast<unsigned>(static_cast<unsigned long long>(static_cast<Wide>(w) * w >> 64) ^
-                                 static_cast<unsigned long long>(static_cast<__int128>(static_cast<long long>(w)) * -5 >> 64));
+    o[7] = static_cast<unsigned>(
+        static_cast<unsigned long long>(static_cast<Wide>(w) * w >> 64) ^
+        static_cast<unsigned long long>(static_cast<__int128>(static_cast<long long>(w)) * -5 >> 64));
     o[8] = static_cast<unsigned>(static_cast<long long>(s24(v)) * s24(0x34567)) + (v & 0xffffff) * 7;
     o[9] = static_cast<unsigned>(std::abs((s >> 2) - (t32 >> 2))) + 3u + (v > 12 ? v - 12 : 12 - v) + 1u;
-    o[10] = static_cast<unsigned>(static_cast<int>(v << 7) >> 20) + (v >> 3 & 0x7f) + (v << shift | v >> ((32 - shift) & 31));
+    o[10] = static_cast<unsigned>(static_cast<int>(v << 7) >> 20) + (v >> 3 & 0x7f) +
+            (v << shift | v >> ((32 - shift) & 31));
     const unsigned long long joined = static_cast<unsigned long long>(low) << 32 | v;
     o[11] = static_cast<unsigned>(joined << (v & 31) >> 32) ^ static_cast<unsigned>(joined >> 9);
   }
@@ -85,12 +90,30 @@ SHARED void divide(T a, T b, T* out) {
   out[0] = static_cast<T>(a / b), out[1] = static_cast<T>(a % b);
   out[2] = static_cast<T>(a / T(7)), out[3] = static_cast<T>(a % T(10));
 }
-KERNEL void divide_i32(const int* a, const int* b, int* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
-KERNEL void divide_u32(const unsigned* a, const unsigned* b, unsigned* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
-KERNEL void divide_i64(const long long* a, const long long* b, long long* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
-KERNEL void divide_u64(const unsigned long long* a, const unsigned long long* b, unsigned long long* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
-KERNEL void divide_i16(const short* a, const short* b, short* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
-KERNEL void divide_u8(const unsigned char* a, const unsigned char* b, unsigned char* out) { const int i = blockIdx.x * blockDim.x + threadIdx.x; divide(a[i], b[i], out + i * 4); }
+KERNEL void divide_i32(const int* a, const int* b, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
+KERNEL void divide_u32(const unsigned* a, const unsigned* b, unsigned* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
+KERNEL void divide_i64(const long long* a, const long long* b, long long* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
+KERNEL void divide_u64(const unsigned long long* a, const unsigned long long* b, unsigned long long* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
+KERNEL void divide_i16(const short* a, const short* b, short* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
+KERNEL void divide_u8(const unsigned char* a, const unsigned char* b, unsigned char* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  divide(a[i], b[i], out + i * 4);
+}
 template <class T>
 void division(Case& t, const char* name, void (*kernel)(const T*, const T*, T*), unsigned seed) {
   const int n = 256;
@@ -142,7 +165,8 @@ CASE(wide_integers) {
 KERNEL void products_of_128_bits(const unsigned long long* a, unsigned long long* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i + 1 >= n) return;
-  const unsigned __int128 p = static_cast<unsigned __int128>(a[i]) * a[i + 1] + (static_cast<unsigned __int128>(a[i]) << 37);
+  const unsigned __int128 p =
+      static_cast<unsigned __int128>(a[i]) * a[i + 1] + (static_cast<unsigned __int128>(a[i]) << 37);
   out[i * 2] = static_cast<unsigned long long>(p), out[i * 2 + 1] = static_cast<unsigned long long>(p >> 64);
 }
 CASE(products_of_128_bits) {
@@ -150,7 +174,8 @@ CASE(products_of_128_bits) {
   const auto a = any_bits<unsigned long long>(n, 65);
   std::vector<unsigned long long> want(n * 2);
   for (int i = 0; i + 1 < n; ++i) {
-    const unsigned __int128 p = static_cast<unsigned __int128>(a[i]) * a[i + 1] + (static_cast<unsigned __int128>(a[i]) << 37);
+    const unsigned __int128 p =
+        static_cast<unsigned __int128>(a[i]) * a[i + 1] + (static_cast<unsigned __int128>(a[i]) << 37);
     want[i * 2] = static_cast<unsigned long long>(p), want[i * 2 + 1] = static_cast<unsigned long long>(p >> 64);
   }
   Device da(a);

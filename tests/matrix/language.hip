@@ -1,5 +1,5 @@
-// What C++ asks of a device: constant and global variables, private arrays, calls of every kind, structs by value, pointers
-// whose address space is not known, LDS of every size, grids of three dimensions, printf.
+// What C++ asks of a device: constant and global variables, private arrays, calls of every kind, structs by value,
+// pointers whose address space is not known, LDS of every size, grids of three dimensions, printf.
 #include "matrix.hpp"
 
 #include <hip/hip_ext.h>
@@ -225,20 +225,24 @@ CASE(either_space) {
 }
 
 KERNEL void three_dimensions(float* out, int nx, int ny, int nz) {
-  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z * blockDim.z + threadIdx.z;
-  if (x < nx && y < ny && z < nz) out[(static_cast<size_t>(z) * ny + y) * nx + x] = static_cast<float>(x + 100 * y + 10000 * z + 1000000 * static_cast<int>(gridDim.y + gridDim.z));
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y,
+            z = blockIdx.z * blockDim.z + threadIdx.z;
+  if (x < nx && y < ny && z < nz)
+    out[(static_cast<size_t>(z) * ny + y) * nx + x] =
+        static_cast<float>(x + 100 * y + 10000 * z + 1000000 * static_cast<int>(gridDim.y + gridDim.z));
 }
 CASE(three_dimensions) {
   const int nx = 13, ny = 7, nz = 5;
   std::vector<float> want(nx * ny * nz);
-  for (int i = 0; i < nx * ny * nz; ++i) want[i] = static_cast<float>(i % nx + 100 * (i / nx % ny) + 10000 * (i / (nx * ny)) + 1000000 * 7);
+  for (int i = 0; i < nx * ny * nz; ++i)
+    want[i] = static_cast<float>(i % nx + 100 * (i / nx % ny) + 10000 * (i / (nx * ny)) + 1000000 * 7);
   Device<float> out(nx * ny * nz);
   t.LAUNCH(three_dimensions, dim3(2, 4, 3), dim3(8, 2, 2), 0, out, nx, ny, nz);
   t.same("out", out.read(), want);
 }
 
-// The grid ends inside a workgroup, in two dimensions, where the code is built for it: every workitem that there is counts
-// itself.
+// The grid ends inside a workgroup, in two dimensions, where the code is built for it: every workitem that there is
+// counts itself.
 KERNEL void partial_groups(unsigned* counts, unsigned* sizes) {
   atomicAdd(&counts[(blockIdx.y * 8 + threadIdx.y) * 64 + blockIdx.x * 16 + threadIdx.x], 1u);
   if (threadIdx.x == 0 && threadIdx.y == 0) sizes[blockIdx.y * 3 + blockIdx.x] = threadIdx.z;
@@ -250,7 +254,8 @@ CASE(partial_groups) {
   for (unsigned i = 0; i < width * height; ++i) want[i / width * 64 + i % width] = 1;
   unsigned *c = counts, *s = sizes;
   void* arguments[] = {&c, &s};
-  HIP_OK(hipExtModuleLaunchKernel(t.function("partial_groups"), width, height, 1, 16, 8, 1, 0, nullptr, arguments, nullptr, nullptr, nullptr));
+  HIP_OK(hipExtModuleLaunchKernel(t.function("partial_groups"), width, height, 1, 16, 8, 1, 0, nullptr, arguments,
+                                  nullptr, nullptr, nullptr));
   HIP_OK(hipDeviceSynchronize());
   t.same("counts", counts.read(), want);
   t.same("groups", sizes.read(), std::vector<unsigned>(9, 0u));
@@ -280,7 +285,8 @@ CASE(lds_of_every_width) {
   }
   Device dx(x);
   Device<double> y(256);
-  t.LAUNCH(lds_of_every_width, 1, 128, 0, reinterpret_cast<double2*>(static_cast<double*>(dx)), reinterpret_cast<double2*>(static_cast<double*>(y)));
+  t.LAUNCH(lds_of_every_width, 1, 128, 0, reinterpret_cast<double2*>(static_cast<double*>(dx)),
+           reinterpret_cast<double2*>(static_cast<double*>(y)));
   t.same("y", y.read(), want);
 }
 
@@ -383,7 +389,8 @@ CASE(speak) {
   std::fclose(said);
   std::sort(got.begin(), got.end());
   std::sort(want.begin(), want.end());
-  if (got != want || want.empty()) t.complain("printed " + std::to_string(got.size()) + " lines of " + std::to_string(want.size()));
+  if (got != want || want.empty())
+    t.complain("printed " + std::to_string(got.size()) + " lines of " + std::to_string(want.size()));
 }
 
 KERNEL void clocks(unsigned long long* out, unsigned* unit) {

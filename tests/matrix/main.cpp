@@ -1,5 +1,6 @@
-// matrix TARGET [--fast] [--flush] [--partial] [--only CASE]... CODE.hsaco...: runs every case on the code objects' kernels and prints
-// "CASE: right" or "CASE: WRONG: why". Exit status 0: all right, 1: not. Called by matrix.py.
+// matrix TARGET [--fast] [--flush] [--partial] [--wave64] [--generic] [--only CASE]... CODE.hsaco...: runs every case
+// on the code objects' kernels and prints "CASE: right" or "CASE: WRONG: why". Exit status 0: all right, 1: not. Called
+// by matrix.py.
 #include "matrix.hpp"
 
 #include <algorithm>
@@ -55,14 +56,24 @@ bool applies(const Registered& r, const std::string& target, const std::vector<s
 int run(int argc, char** argv) {
   Setting setting;
   std::vector<std::string> only;
-  if (argc < 2) throw std::runtime_error("usage: matrix TARGET [--fast] [--flush] [--partial] [--only CASE]... CODE.hsaco...");
+  if (argc < 2)
+    throw std::runtime_error(
+        "usage: matrix TARGET [--fast] [--flush] [--partial] [--wave64] [--generic] [--only CASE]... CODE.hsaco...");
   setting.target = argv[1];
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--fast") setting.fast = true;
-    else if (word == "--flush") setting.flush = true;
-    else if (word == "--partial") setting.partial = true;
-    else if (word == "--only" && i + 1 < argc) only.push_back(argv[++i]);
+    if (word == "--fast")
+      setting.fast = true;
+    else if (word == "--flush")
+      setting.flush = true;
+    else if (word == "--partial")
+      setting.partial = true;
+    else if (word == "--generic")
+      setting.generic = true;
+    else if (word == "--wave64")
+      setting.wave64 = true;
+    else if (word == "--only" && i + 1 < argc)
+      only.push_back(argv[++i]);
     else {
       hipModule_t module{};
       check(hipModuleLoad(&module, word.c_str()), word.c_str());

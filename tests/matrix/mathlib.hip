@@ -1,5 +1,5 @@
-// Functions of the device library: fp32, fp64, half and the fast intrinsics, within the bounds that HIP's documents state
-// for them (ulps of the result) plus what the approximate instructions below them may add.
+// Functions of the device library: fp32, fp64, half and the fast intrinsics, within the bounds that HIP's documents
+// state for them (ulps of the result) plus what the approximate instructions below them may add.
 #include "matrix.hpp"
 
 #include <hip/hip_fp16.h>
@@ -38,29 +38,50 @@ CASE(functions_f32) {
   Device<float> y(n * kFloats);
   t.LAUNCH(functions_f32, 3, 64, 0, dx, y, n);
   const auto got = y.read();
-  static const char* names[] = {"sin", "cos", "exp", "log", "pow", "tan", "atan2", "fmod", "cbrt", "roundings", "frexp", "ldexp", "lgamma",
-                                "tgamma", "erf", "tanh", "exp2", "log2", "log10", "log1p", "expm1", "asin", "hypot", "sincos"};
+  static const char* names[] = {"sin",  "cos",       "exp",   "log",   "pow",    "tan",    "atan2", "fmod",
+                                "cbrt", "roundings", "frexp", "ldexp", "lgamma", "tgamma", "erf",   "tanh",
+                                "exp2", "log2",      "log10", "log1p", "expm1",  "asin",   "hypot", "sincos"};
   // Of the value in ulps, and in absolute terms (near zeros, and the argument's reduction).
-  static const Bound bounds[] = {{4, 4}, {4, 4}, {3, 0}, {3, 2}, {6, 0}, {6, 6}, {6, 0}, {0, 0}, {3, 0}, {0, 0}, {0, 0}, {0, 0}, {8, 16},
-                                 {16, 0}, {4, 2}, {4, 0}, {3, 0}, {3, 2}, {3, 2}, {3, 0}, {3, 0}, {4, 0}, {4, 0}, {4, 4}};
+  static const Bound bounds[] = {{4, 4}, {4, 4}, {3, 0}, {3, 2}, {6, 0},  {6, 6},  {6, 0}, {0, 0},
+                                 {3, 0}, {0, 0}, {0, 0}, {0, 0}, {8, 16}, {16, 0}, {4, 2}, {4, 0},
+                                 {3, 0}, {3, 2}, {3, 2}, {3, 0}, {3, 0},  {4, 0},  {4, 0}, {4, 4}};
   for (int f = 0; f < kFloats; ++f) {
     std::vector<float> column(n), want(n);
     for (int i = 0; i < n; ++i) {
       const double v = x[i];
       int exponent;
       const double fraction = std::frexp(v, &exponent), far = static_cast<double>(x[i] * 1000.0f);
-      const double all[] = {std::sin(v), std::cos(v), std::exp(v), std::log(v), std::pow(v, static_cast<double>(1.7f)), std::tan(v),
-                            std::atan2(v, 2.0), std::fmod(v, 3.0), std::cbrt(v),
-                            std::floor(v) + std::ceil(v) + std::rint(v) + std::trunc(v) + std::round(v), fraction, v * 8 + exponent,
-                            std::lgamma(v), std::tgamma(v * 0.25), std::erf(static_cast<double>(x[i] * 0.2f)),
-                            std::tanh(static_cast<double>(x[i] * 0.3f)), std::exp2(v), std::log2(v), std::log10(v), std::log1p(v),
-                            std::expm1(static_cast<double>(x[i] * 0.1f)), std::asin(static_cast<double>(x[i] * 0.05f)), std::hypot(v, 2.5),
+      const double all[] = {std::sin(v),
+                            std::cos(v),
+                            std::exp(v),
+                            std::log(v),
+                            std::pow(v, static_cast<double>(1.7f)),
+                            std::tan(v),
+                            std::atan2(v, 2.0),
+                            std::fmod(v, 3.0),
+                            std::cbrt(v),
+                            std::floor(v) + std::ceil(v) + std::rint(v) + std::trunc(v) + std::round(v),
+                            fraction,
+                            v * 8 + exponent,
+                            std::lgamma(v),
+                            std::tgamma(v * 0.25),
+                            std::erf(static_cast<double>(x[i] * 0.2f)),
+                            std::tanh(static_cast<double>(x[i] * 0.3f)),
+                            std::exp2(v),
+                            std::log2(v),
+                            std::log10(v),
+                            std::log1p(v),
+                            std::expm1(static_cast<double>(x[i] * 0.1f)),
+                            std::asin(static_cast<double>(x[i] * 0.05f)),
+                            std::hypot(v, 2.5),
                             std::sin(far) * std::cos(far)};
       column[i] = got[i * kFloats + f], want[i] = static_cast<float>(all[f]);
     }
     // Fast: native sin and cos have an absolute error that grows with the argument.
     const double more = t.setting().fast ? f == 5 || f == 23 ? 4000 : 64 : 1;
-    t.close(names[f], column, want, {bounds[f].relative * kUlp * more, std::max(bounds[f].absolute * kUlp, t.setting().fast ? kUlp : 0) * more});
+    t.close(
+        names[f], column, want,
+        {bounds[f].relative * kUlp * more, std::max(bounds[f].absolute * kUlp, t.setting().fast ? kUlp : 0) * more});
   }
 }
 
@@ -71,7 +92,8 @@ KERNEL void functions_f64(const double* x, double* y, int n) {
   const double v = x[i];
   double* o = y + i * kDoubles;
   o[0] = sin(v), o[1] = cos(v), o[2] = exp(v), o[3] = log(v), o[4] = pow(v, 1.7), o[5] = sqrt(v) / (1 + v);
-  o[6] = fma(v, v, 1.0) - floor(v), o[7] = erf(v * 0.2), o[8] = atan(v), o[9] = cbrt(v), o[10] = tanh(v * 0.3), o[11] = fmod(v * 100, 7.0);
+  o[6] = fma(v, v, 1.0) - floor(v), o[7] = erf(v * 0.2), o[8] = atan(v), o[9] = cbrt(v), o[10] = tanh(v * 0.3),
+  o[11] = fmod(v * 100, 7.0);
 }
 CASE(functions_f64) {
   const int n = 100;
@@ -79,8 +101,18 @@ CASE(functions_f64) {
   std::vector<double> want(n * kDoubles);
   for (int i = 0; i < n; ++i) {
     const double v = x[i];
-    const double all[] = {std::sin(v), std::cos(v), std::exp(v), std::log(v), std::pow(v, 1.7), std::sqrt(v) / (1 + v),
-                          std::fma(v, v, 1.0) - std::floor(v), std::erf(v * 0.2), std::atan(v), std::cbrt(v), std::tanh(v * 0.3), std::fmod(v * 100, 7.0)};
+    const double all[] = {std::sin(v),
+                          std::cos(v),
+                          std::exp(v),
+                          std::log(v),
+                          std::pow(v, 1.7),
+                          std::sqrt(v) / (1 + v),
+                          std::fma(v, v, 1.0) - std::floor(v),
+                          std::erf(v * 0.2),
+                          std::atan(v),
+                          std::cbrt(v),
+                          std::tanh(v * 0.3),
+                          std::fmod(v * 100, 7.0)};
     std::copy(all, all + kDoubles, &want[i * kDoubles]);
   }
   Device dx(x);
@@ -103,7 +135,12 @@ CASE(fast_functions) {
   std::vector<float> want(n * 6);
   for (int i = 0; i < n; ++i) {
     const double v = x[i];
-    const double all[] = {std::sin(v) + std::cos(v), std::exp(v), std::log(v), v / 3 + 1 / v, std::min(v, 1.0) + std::min(v, 2.0) + std::sqrt(v), 1 / std::sqrt(v) + std::sqrt(v)};
+    const double all[] = {std::sin(v) + std::cos(v),
+                          std::exp(v),
+                          std::log(v),
+                          v / 3 + 1 / v,
+                          std::min(v, 1.0) + std::min(v, 2.0) + std::sqrt(v),
+                          1 / std::sqrt(v) + std::sqrt(v)};
     for (int k = 0; k < 6; ++k) want[i * 6 + k] = static_cast<float>(all[k]);
   }
   Device dx(x);
@@ -128,13 +165,18 @@ std::vector<T> rounded(const std::vector<T>& a, const std::vector<T>& b) {
   return want;
 }
 template <class T>
-bool plain(T v) { return std::isnormal(v) && std::abs(v) < std::sqrt(std::numeric_limits<T>::max()) && std::abs(v) > std::sqrt(std::numeric_limits<T>::min()); }
+bool plain(T v) {
+  return std::isnormal(v) && std::abs(v) < std::sqrt(std::numeric_limits<T>::max()) &&
+         std::abs(v) > std::sqrt(std::numeric_limits<T>::min());
+}
 template <class T>
 std::vector<T> operands(std::size_t n, unsigned seed, bool only_plain) {
   auto v = any_bits<T>(n, seed);
   for (T& e : v)
     if (only_plain && !plain(e)) e = static_cast<T>(1.5);
-  if (!only_plain) v[0] = 0, v[1] = std::numeric_limits<T>::infinity(), v[2] = std::numeric_limits<T>::denorm_min(), v[3] = -v[1], v[4] = 1;
+  if (!only_plain)
+    v[0] = 0, v[1] = std::numeric_limits<T>::infinity(), v[2] = std::numeric_limits<T>::denorm_min(), v[3] = -v[1],
+    v[4] = 1;
   return v;
 }
 CASE(rounded) {
@@ -166,7 +208,8 @@ CASE(functions_f16) {
   std::vector<_Float16> want(n * 8);
   for (int i = 0; i < n; ++i) {
     const auto v = static_cast<double>(x[i]);
-    const double all[] = {v + v, v * v, 1 / v, std::floor(v), std::sqrt(v), std::max(v, 2.0), std::sin(v), std::exp2(v)};
+    const double all[] = {v + v,       v * v,       1 / v, std::floor(v), std::sqrt(v), std::max(v, 2.0),
+                          std::sin(v), std::exp2(v)};
     for (int k = 0; k < 8; ++k) want[i * 8 + k] = static_cast<_Float16>(all[k]);
   }
   Device dx(x);
@@ -188,7 +231,8 @@ KERNEL void forces(const float4* bodies, float4* out, int n) {
 #pragma unroll 4
     for (int j = 0; j < 64; ++j) {
       const float dx = tile[j].x - mine.x, dy = tile[j].y - mine.y, dz = tile[j].z - mine.z;
-      const float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f), weight = tile[j].w * inverse * inverse * inverse;
+      const float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f),
+                  weight = tile[j].w * inverse * inverse * inverse;
       x += dx * weight, y += dy * weight, z += dz * weight;
     }
     __syncthreads();
@@ -203,13 +247,15 @@ CASE(forces) {
     double sums[3] = {};
     for (int j = 0; j < n; ++j) {
       double d[3], square = 0.01;
-      for (int k = 0; k < 3; ++k) d[k] = static_cast<double>(bodies[j * 4 + k]) - bodies[i * 4 + k], square += d[k] * d[k];
+      for (int k = 0; k < 3; ++k)
+        d[k] = static_cast<double>(bodies[j * 4 + k]) - bodies[i * 4 + k], square += d[k] * d[k];
       for (int k = 0; k < 3; ++k) sums[k] += d[k] * bodies[j * 4 + 3] / (square * std::sqrt(square));
     }
     for (int k = 0; k < 3; ++k) want[i * 4 + k] = static_cast<float>(sums[k]);
   }
   Device db(bodies);
   Device<float> out(n * 4);
-  t.LAUNCH(forces, 3, 64, 0, reinterpret_cast<float4*>(static_cast<float*>(db)), reinterpret_cast<float4*>(static_cast<float*>(out)), n);
+  t.LAUNCH(forces, 3, 64, 0, reinterpret_cast<float4*>(static_cast<float*>(db)),
+           reinterpret_cast<float4*>(static_cast<float*>(out)), n);
   t.close("forces", out.read(), want, {3e-5, 1e-3});
 }

@@ -1,11 +1,18 @@
-// What the kernels of the matrix share: buffers, launches by name from a code object, comparisons, registration of cases.
+// What the kernels of the matrix share: buffers, launches by name from a code object, comparisons, registration of
+// cases.
 //
-// A .hip file here is compiled twice: for the host, into the program (main.cpp), with the cases and their references; and for
-// a target with the options under test, alone, into a code object that the program loads. Functions marked SHARED are the
-// same source on both sides.
+// A .hip file here is compiled twice: for the host, into the program (main.cpp), with the cases and their references;
+// and for a target with the options under test, alone, into a code object that the program loads. Functions marked
+// SHARED are the same source on both sides.
 #pragma once
 
+#ifdef MATRIX_WAVE64
+#define __GFX7__ 1  // HIP's header refuses wave64 on gfx11; compiler and device do not
 #include <hip/hip_runtime.h>
+#undef __GFX7__
+#else
+#include <hip/hip_runtime.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -40,6 +47,10 @@
 #define WAVE_WIDTH static_cast<int>(__builtin_amdgcn_wavefrontsize())
 #else
 #define WAVE_WIDTH __AMDGCN_WAVEFRONT_SIZE
+#endif
+
+#if ON_GFX11 && !defined(MATRIX_WAVE64)
+#define ON_WAVE32 1
 #endif
 
 namespace matrix {
@@ -108,9 +119,11 @@ constexpr Bound kFast{4e-6, 1e-6}, kFastHalf{4e-3, 1e-3};
 
 struct Setting {
   std::string target;
-  bool fast = false;    // built with -ffast-math
-  bool flush = false;   // built to flush denormals
-  bool partial = false; // built for grids that end inside a workgroup
+  bool fast = false;     // built with -ffast-math
+  bool flush = false;    // built to flush denormals
+  bool partial = false;  // built for grids that end inside a workgroup
+  bool generic = false;  // built for a generic target
+  bool wave64 = false;   // built for waves of 64 lanes where 32 are usual
   std::vector<hipModule_t> modules;
 };
 
@@ -140,11 +153,13 @@ class Case {
   template <class... P, class... A>
   void launch(const char* name, void (*)(P...), dim3 groups, dim3 items, unsigned lds, const A&... arguments) {
     std::tuple<std::remove_cv_t<P>...> converted{static_cast<P>(arguments)...};
-    std::apply([&](auto&... each) {
-      void* pointers[] = {&each..., nullptr};
-      HIP_OK(hipModuleLaunchKernel(function(name), groups.x, groups.y, groups.z, items.x, items.y, items.z, lds, nullptr,
-                                   pointers, nullptr));
-    }, converted);
+    std::apply(
+        [&](auto&... each) {
+          void* pointers[] = {&each..., nullptr};
+          HIP_OK(hipModuleLaunchKernel(function(name), groups.x, groups.y, groups.z, items.x, items.y, items.z, lds,
+                                       nullptr, pointers, nullptr));
+        },
+        converted);
     HIP_OK(hipDeviceSynchronize());
   }
 
@@ -170,10 +185,13 @@ class Case {
       if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
       const double g = static_cast<double>(got[i]), w = static_cast<double>(want[i]);
       if (std::isnan(g) && std::isnan(w)) continue;
-      if (std::abs(g - w) <= bound.relative * std::abs(w) + bound.absolute && (bound.relative > 0 || bound.absolute > 0)) continue;
+      if (std::abs(g - w) <= bound.relative * std::abs(w) + bound.absolute &&
+          (bound.relative > 0 || bound.absolute > 0))
+        continue;
       if (wrong++ == 0) first_difference(what, i, g, w);
     }
-    if (wrong) complain(std::string(what) + ": " + std::to_string(wrong) + " of " + std::to_string(got.size()) + " differ");
+    if (wrong)
+      complain(std::string(what) + ": " + std::to_string(wrong) + " of " + std::to_string(got.size()) + " differ");
   }
   void first_difference(const char* what, std::size_t at, double got, double want) const;
   std::pair<hipDeviceptr_t, std::size_t> symbol(const char* name) const;
@@ -193,8 +211,8 @@ struct Registration {
   Registration(const char* name, const char* targets, void (*run)(Case&)) { cases().push_back({name, targets, run}); }
 };
 // CASE(name) { ... t ... } and CASE_ON(name, "gfx942 gfx90a") { ... }
-#define CASE_ON(name, targets)                                              \
-  static void case_##name(::matrix::Case& t);                               \
+#define CASE_ON(name, targets)                                                      \
+  static void case_##name(::matrix::Case& t);                                       \
   static const ::matrix::Registration register_##name(#name, targets, case_##name); \
   static void case_##name([[maybe_unused]] ::matrix::Case& t)
 #define CASE(name) CASE_ON(name, "")

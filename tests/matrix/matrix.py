@@ -68,6 +68,7 @@ OPTIONS = {
     "v5": Options(("-O2", "-mcode-object-version=5")),
     "v6": Options(("-O2", "-mcode-object-version=6"), since=19),
     "cumode": Options(("-O2", "-mcumode"), targets=("gfx1100",)),
+    "wave64": Options(("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=("gfx1100",), program=("--wave64",)),
     "wgp": Options(("-O3", "-mno-cumode"), targets=("gfx1100",)),
     "preload-8": Options(("-O2", *_llvm("-amdgpu-kernarg-preload-count=8")), targets=GFX9, since=18),
     "preload-16": Options(("-O3", *_llvm("-amdgpu-kernarg-preload-count=16")), targets=GFX9, since=18),
@@ -79,6 +80,7 @@ OPTIONS = {
         targets=("gfx942", "gfx1100"),
         since=21,
         arch={"gfx942": "gfx9-4-generic", "gfx1100": "gfx11-generic"},
+        program=("--generic",),
     ),
     "no-xnack": Options(("-O2",), targets=GFX9, arch={t: f"{t}:xnack-" for t in GFX9}),
     "sramecc": Options(("-O2",), targets=GFX9, arch={t: f"{t}:sramecc+:xnack-" for t in GFX9}),
@@ -87,8 +89,14 @@ OPTIONS = {
 # A device that adds wrongly: a test of the matrix itself.
 WRONG = Options(("-O2", "-DMATRIX_WRONG_DEVICE"))
 
-# What a compiler gets wrong, by its major version, target and options: the cases that fail, as analysed at the side.
-FAULTS: dict[tuple[int, str, str], frozenset[str]] = {}
+# What a compiler gets wrong, by its major version, target and options: the cases that fail.
+# LLVM 17 at -O0 loses the index where one of four halves is stored at a place known at run time: all go to the first.
+FAULTS: dict[tuple[int, str, str], frozenset[str]] = {
+    (17, "gfx90a", "O0"): frozenset({"mfma_floats"}),
+    (17, "gfx942", "O0"): frozenset({"mfma_floats"}),
+}
+# Where the compiler itself crashes.
+CRASHES = {(17, "gfx1100", "O0")}
 
 
 def find_compiler() -> int:
@@ -160,8 +168,9 @@ def judge(args: argparse.Namespace, program: Path, compiler: int, target: str, n
     code = args.work / f"{target}.{name}.hsaco"
     refused = build_kernels(options, compiler, target, code)
     if refused:
-        print(f"{label}: {refused}", flush=True)
-        return False
+        known = (compiler, target, name) in CRASHES and "PLEASE ATTACH" in refused
+        print(f"{label}: {'the compiler crashes, as is known' if known else refused}", flush=True)
+        return known
     if options.without_preload and without_preload(code, code) == 0:
         print(f"{label}: no kernel preloads its arguments", flush=True)
         return False

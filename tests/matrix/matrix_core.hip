@@ -1,5 +1,5 @@
-// Matrix instructions through builtins: MFMA (gfx9), WMMA (gfx11), dot products, fp8; operands laid out as the ISA manuals
-// say, small whole numbers, so that every order of additions gives the same result.
+// Matrix instructions through builtins: MFMA (gfx9), WMMA (gfx11), dot products, fp8; operands laid out as the ISA
+// manuals say, small whole numbers, so that every order of additions gives the same result.
 #include "matrix.hpp"
 
 namespace {
@@ -41,7 +41,11 @@ struct Operands {
   int m, n, k;
   std::vector<float> a, b, c;
   Operands(int rows, int columns, int depth, unsigned seed, int low = -8, int high = 8)
-      : m(rows), n(columns), k(depth), a(whole<float>(rows * depth, low, high, seed)), b(whole<float>(depth * columns, low, high, seed + 1)),
+      : m(rows),
+        n(columns),
+        k(depth),
+        a(whole<float>(rows * depth, low, high, seed)),
+        b(whole<float>(depth * columns, low, high, seed + 1)),
         c(product_of(a, b, rows, columns, depth)) {}
 };
 
@@ -52,7 +56,8 @@ KERNEL void mfma_f32_32x32x2(const float* a, const float* b, float* c, int k) {
   const int lane = threadIdx.x;
   f32x16 sum = {};
   for (int i = 0; i < k; i += 2)
-    sum = __builtin_amdgcn_mfma_f32_32x32x2f32(a[lane % 32 * k + i + lane / 32], b[(i + lane / 32) * 32 + lane % 32], sum, 0, 0, 0);
+    sum = __builtin_amdgcn_mfma_f32_32x32x2f32(a[lane % 32 * k + i + lane / 32], b[(i + lane / 32) * 32 + lane % 32],
+                                               sum, 0, 0, 0);
   for (int i = 0; i < 16; ++i) c[(i / 4 * 8 + lane / 32 * 4 + i % 4) * 32 + lane % 32] = sum[i];
 #endif
 }
@@ -62,7 +67,8 @@ KERNEL void mfma_f16_16x16x16(const _Float16* a, const _Float16* b, float* c, in
   f32x4 sum = {};
   for (int i = 0; i < k; i += 16) {
     f16x4 left, right;
-    for (int j = 0; j < 4; ++j) left[j] = a[lane % 16 * k + i + 4 * (lane / 16) + j], right[j] = b[(i + 4 * (lane / 16) + j) * 16 + lane % 16];
+    for (int j = 0; j < 4; ++j)
+      left[j] = a[lane % 16 * k + i + 4 * (lane / 16) + j], right[j] = b[(i + 4 * (lane / 16) + j) * 16 + lane % 16];
     sum = __builtin_amdgcn_mfma_f32_16x16x16f16(left, right, sum, 0, 0, 0);
   }
   for (int i = 0; i < 4; ++i) c[(4 * (lane / 16) + i) * 16 + lane % 16] = sum[i];
@@ -74,7 +80,8 @@ KERNEL void mfma_bf16_32x32x8(const short* a, const short* b, float* c, int k) {
   f32x16 sum = {};
   for (int i = 0; i < k; i += 8) {
     s16x4 left, right;
-    for (int j = 0; j < 4; ++j) left[j] = a[lane % 32 * k + i + 4 * (lane / 32) + j], right[j] = b[(i + 4 * (lane / 32) + j) * 32 + lane % 32];
+    for (int j = 0; j < 4; ++j)
+      left[j] = a[lane % 32 * k + i + 4 * (lane / 32) + j], right[j] = b[(i + 4 * (lane / 32) + j) * 32 + lane % 32];
     sum = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(left, right, sum, 0, 0, 0);
   }
   for (int i = 0; i < 16; ++i) c[(i / 4 * 8 + lane / 32 * 4 + i % 4) * 32 + lane % 32] = sum[i];
@@ -84,7 +91,9 @@ KERNEL void mfma_f64_16x16x4(const double* a, const double* b, double* c, int k)
 #if ON_GFX9
   const int lane = threadIdx.x;
   f64x4 sum = {};
-  for (int i = 0; i < k; i += 4) sum = __builtin_amdgcn_mfma_f64_16x16x4f64(a[lane % 16 * k + i + lane / 16], b[(i + lane / 16) * 16 + lane % 16], sum, 0, 0, 0);
+  for (int i = 0; i < k; i += 4)
+    sum = __builtin_amdgcn_mfma_f64_16x16x4f64(a[lane % 16 * k + i + lane / 16], b[(i + lane / 16) * 16 + lane % 16],
+                                               sum, 0, 0, 0);
   for (int i = 0; i < 4; ++i) c[(lane / 16 + 4 * i) * 16 + lane % 16] = sum[i];
 #endif
 }
@@ -122,7 +131,8 @@ CASE_ON(mfma_4x4, "gfx90a gfx942") {
   std::vector<float> want(256);
   for (int lane = 0; lane < 64; ++lane)
     for (int row = 0; row < 4; ++row) {
-      const int block = lane / 4, left = (block / 2 * 2 + 1) * 4 + row, own = block * 4 + row, turned = (lane + 16) % 64;
+      const int block = lane / 4, left = (block / 2 * 2 + 1) * 4 + row, own = block * 4 + row,
+                turned = (lane + 16) % 64;
       for (int k = 0; k < 4; ++k) want[row * 64 + lane] += a[left + k] * a[lane + k] + a[own + k] * a[turned + k];
     }
   Device da(as<_Float16>(a));
@@ -137,7 +147,8 @@ KERNEL __launch_bounds__(64) void mfma_many(const f16x4* a, const f16x4* b, floa
   const int lane = threadIdx.x;
   f32x16 sums[10] = {};
   for (int i = 0; i < k; ++i)
-    for (int j = 0; j < 10; ++j) sums[j] = __builtin_amdgcn_mfma_f32_32x32x8f16(a[i * 64 + lane], b[(i * 10 + j) * 64 + lane], sums[j], 0, 0, 0);
+    for (int j = 0; j < 10; ++j)
+      sums[j] = __builtin_amdgcn_mfma_f32_32x32x8f16(a[i * 64 + lane], b[(i * 10 + j) * 64 + lane], sums[j], 0, 0, 0);
   for (int j = 0; j < 10; ++j)
     for (int i = 0; i < 16; ++i) c[j * 1024 + (i / 4 * 8 + lane / 32 * 4 + i % 4) * 32 + lane % 32] = sums[j][i];
 #endif
@@ -153,7 +164,8 @@ CASE_ON(mfma_many, "gfx90a gfx942") {
     for (int i = 0; i < 1024; ++i)
       for (int step = 0; step < k; ++step)
         for (int e = 0; e < 8; ++e)
-          want[j * 1024 + i] += a[(step * 64 + e / 4 * 32 + i / 32) * 4 + e % 4] * b[((step * 10 + j) * 64 + e / 4 * 32 + i % 32) * 4 + e % 4];
+          want[j * 1024 + i] += a[(step * 64 + e / 4 * 32 + i / 32) * 4 + e % 4] *
+                                b[((step * 10 + j) * 64 + e / 4 * 32 + i % 32) * 4 + e % 4];
   Device da(as<_Float16>(a)), db(as<_Float16>(b));
   Device<float> c(10240);
   const auto vectors = [](_Float16* p) { return reinterpret_cast<f16x4*>(p); };
@@ -218,14 +230,15 @@ float fp8(unsigned v, int mantissa_bits) {
   const int sign = v >> 7 & 1, mantissa = v & ((1 << mantissa_bits) - 1), exponent = (v & 0x7f) >> mantissa_bits;
   if (v == 0x80) return std::nanf("");
   const int bias = mantissa_bits == 3 ? 8 : 16;
-  const double scale = std::ldexp(exponent ? (1 << mantissa_bits) + mantissa : mantissa, std::max(exponent, 1) - bias - mantissa_bits);
+  const double scale =
+      std::ldexp(exponent ? (1 << mantissa_bits) + mantissa : mantissa, std::max(exponent, 1) - bias - mantissa_bits);
   return static_cast<float>(sign ? -scale : scale);
 }
 
 }  // namespace
 
 KERNEL void mfma_fp8(const long* a, const long* b, float* c, int k) {
-#if ON_GFX942
+#if ON_GFX942 && !defined(__gfx9_4_generic__)
   const int lane = threadIdx.x;
   f32x4 sum = {};
   for (int i = 0; i < k; ++i) {
@@ -236,7 +249,7 @@ KERNEL void mfma_fp8(const long* a, const long* b, float* c, int k) {
 #endif
 }
 KERNEL void convert_fp8(const float* x, unsigned* packed, float* back, int n) {
-#if ON_GFX942
+#if ON_GFX942 && !defined(__gfx9_4_generic__)
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   int v = __builtin_amdgcn_cvt_pk_fp8_f32(x[4 * i], x[4 * i + 1], 0, false);
@@ -247,6 +260,7 @@ KERNEL void convert_fp8(const float* x, unsigned* packed, float* back, int n) {
 #endif
 }
 CASE_ON(fp8, "gfx942") {
+  if (t.setting().generic) return;  // gfx9-4-generic has none: gfx942 and gfx950 differ in their formats
   const int k = 2;
   // Exponents near the bias, so that sums stay exact: 0x30 to 0x4f and their negatives, in both formats.
   std::vector<unsigned char> a(k * 512), b(k * 512);
@@ -259,7 +273,8 @@ CASE_ON(fp8, "gfx942") {
   for (int i = 0; i < 256; ++i)
     for (int step = 0; step < k; ++step)
       for (int e = 0; e < 32; ++e) {
-        const int left = step * 512 + (e / 8 * 16 + i / 16) * 8 + e % 8, right = step * 512 + (e / 8 * 16 + i % 16) * 8 + e % 8;
+        const int left = step * 512 + (e / 8 * 16 + i / 16) * 8 + e % 8,
+                  right = step * 512 + (e / 8 * 16 + i % 16) * 8 + e % 8;
         want[i] += (fp8(a[left], 3) + fp8(a[left], 2)) * fp8(b[right], 3);
       }
   Device da(a), db(b);
@@ -304,7 +319,8 @@ CASE_ON(smfmac, "gfx942") {
   Device da(as<_Float16>(a)), db(as<_Float16>(b));
   Device di(index);
   Device<float> c(256);
-  t.LAUNCH(smfmac, 1, 64, 0, reinterpret_cast<f16x4*>(static_cast<_Float16*>(da)), reinterpret_cast<f16x8*>(static_cast<_Float16*>(db)), di, c);
+  t.LAUNCH(smfmac, 1, 64, 0, reinterpret_cast<f16x4*>(static_cast<_Float16*>(da)),
+           reinterpret_cast<f16x8*>(static_cast<_Float16*>(db)), di, c);
   t.same("c", c.read(), want);
 #endif
 }
@@ -331,8 +347,9 @@ CASE_ON(load_to_lds, "gfx942") {
 #endif
 }
 
-KERNEL void wmma_floats(const _Float16* a, const _Float16* b, const short* ba, const short* bb, float* c, float* bc, f16x16* hc, int k) {
-#if ON_GFX11 && !WIDE_WAVE
+KERNEL void wmma_floats(const _Float16* a, const _Float16* b, const short* ba, const short* bb, float* c, float* bc,
+                        f16x16* hc, int k) {
+#if ON_WAVE32
   const int lane = threadIdx.x % 16, half = threadIdx.x / 16;
   f32x8 sum = {}, sum_b = {};
   f16x16 sum_h = {};
@@ -352,6 +369,7 @@ KERNEL void wmma_floats(const _Float16* a, const _Float16* b, const short* ba, c
 #endif
 }
 CASE_ON(wmma_floats, "gfx1100") {
+  if (t.setting().wave64) return;  // other builtins, other layouts
   const int k = 32;
   const Operands o(16, 16, k, 118);
   Device a(as<_Float16>(o.a)), b(as<_Float16>(o.b));
@@ -368,10 +386,11 @@ CASE_ON(wmma_floats, "gfx1100") {
   t.same("f16 sums", got, o.c);
 }
 KERNEL void wmma_integers(const i32x4* a, const i32x4* b, const i32x2* na, const i32x2* nb, int* c, int* nc) {
-#if ON_GFX11 && !WIDE_WAVE
+#if ON_WAVE32
   i32x8 sum = {}, nibbles = {};
   sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, a[threadIdx.x % 16], true, b[threadIdx.x % 16], sum, false);
-  nibbles = __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32(true, na[threadIdx.x % 16], false, nb[threadIdx.x % 16], nibbles, true);
+  nibbles = __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32(true, na[threadIdx.x % 16], false, nb[threadIdx.x % 16], nibbles,
+                                                       true);
   for (int i = 0; i < 8; ++i) {
     c[(2 * i + threadIdx.x / 16) * 16 + threadIdx.x % 16] = sum[i];
     nc[(2 * i + threadIdx.x / 16) * 16 + threadIdx.x % 16] = nibbles[i];
@@ -379,6 +398,7 @@ KERNEL void wmma_integers(const i32x4* a, const i32x4* b, const i32x2* na, const
 #endif
 }
 CASE_ON(wmma_integers, "gfx1100") {
+  if (t.setting().wave64) return;
   const auto a = any_bits<signed char>(256, 120), b = any_bits<signed char>(256, 121);
   const auto na = any_bits<unsigned char>(128, 122), nb = any_bits<unsigned char>(128, 123);
   std::vector<int> want(256), nibbles(256);
@@ -402,7 +422,8 @@ KERNEL void dot_products(const unsigned* a, const unsigned* b, float* halves, in
 #ifdef __HIP_DEVICE_COMPILE__
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  halves[i] = __builtin_amdgcn_fdot2(__builtin_bit_cast(f16x2, a[i]), __builtin_bit_cast(f16x2, b[i]), halves[i], false);
+  halves[i] =
+      __builtin_amdgcn_fdot2(__builtin_bit_cast(f16x2, a[i]), __builtin_bit_cast(f16x2, b[i]), halves[i], false);
   bytes[i * 2] = static_cast<int>(__builtin_amdgcn_udot4(a[i], b[i], 7u, false));
 #if ON_GFX11
   bytes[i * 2 + 1] = __builtin_amdgcn_sudot4(true, static_cast<int>(a[i]), true, static_cast<int>(b[i]), -3, false);

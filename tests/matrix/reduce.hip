@@ -66,7 +66,8 @@ CASE(reduce_by_shuffles) {
 
 template <int kControl, int kRows = 0xf, bool kBound = true>
 __device__ float dpp(float v) {
-  return __builtin_bit_cast(float, __builtin_amdgcn_update_dpp(0, __builtin_bit_cast(int, v), kControl, kRows, 0xf, kBound));
+  return __builtin_bit_cast(float,
+                            __builtin_amdgcn_update_dpp(0, __builtin_bit_cast(int, v), kControl, kRows, 0xf, kBound));
 }
 // Sums of 32 lanes on wave32, of 64 on wave64.
 KERNEL void reduce_by_dpp(const float* x, float* sums) {
@@ -81,7 +82,8 @@ KERNEL void reduce_by_dpp(const float* x, float* sums) {
   a += dpp<0x143, 0xc, false>(a);  // row_bcast:31
   const int last = 63;
 #else
-  a += __builtin_bit_cast(float, __builtin_amdgcn_permlanex16(0, __builtin_bit_cast(int, a), 0x76543210, 0xfedcba98, true, true));
+  a += __builtin_bit_cast(
+      float, __builtin_amdgcn_permlanex16(0, __builtin_bit_cast(int, a), 0x76543210, 0xfedcba98, true, true));
   const int last = 0;
 #endif
   const float sum = __builtin_bit_cast(float, __builtin_amdgcn_readlane(__builtin_bit_cast(int, a), last));
@@ -121,7 +123,8 @@ CASE(scan_by_dpp) {
   const int wave = t.gfx11() ? 32 : 64, n = 2 * wave;
   const auto x = any_bits<int>(n, 23);
   std::vector<int> want(n);
-  for (int i = 0; i < n; ++i) want[i] = static_cast<int>(static_cast<unsigned>(i % wave ? want[i - 1] : 0) + static_cast<unsigned>(x[i]));
+  for (int i = 0; i < n; ++i)
+    want[i] = static_cast<int>(static_cast<unsigned>(i % wave ? want[i - 1] : 0) + static_cast<unsigned>(x[i]));
   Device dx(x);
   Device<int> out(n);
   t.LAUNCH(scan_by_dpp, 2, wave, 0, dx, out);
@@ -256,8 +259,14 @@ CASE(lanes) {
       any |= x[l] > 900;
       all &= x[l] > -900;
     }
-    const int values[] = {x[i / 16 * 16 + i * 7 % 16], i % 8 >= 3 ? x[i - 3] : x[i], i % 32 < 27 ? x[i + 5] : x[i],
-                          x[i / 16 * 16 + (i % 16 ^ 9)], odd, any + 2 * all, x[first], 3 * x[i / 4 * 4 + (i + 1) % 4]};
+    const int values[] = {x[i / 16 * 16 + i * 7 % 16],
+                          i % 8 >= 3 ? x[i - 3] : x[i],
+                          i % 32 < 27 ? x[i + 5] : x[i],
+                          x[i / 16 * 16 + (i % 16 ^ 9)],
+                          odd,
+                          any + 2 * all,
+                          x[first],
+                          3 * x[i / 4 * 4 + (i + 1) % 4]};
     std::copy(values, values + 8, want.begin() + i * 8);
   }
   Device dx(x);
