@@ -68,7 +68,10 @@ OPTIONS = {
     "v5": Options(("-O2", "-mcode-object-version=5")),
     "v6": Options(("-O2", "-mcode-object-version=6"), since=19),
     "cumode": Options(("-O2", "-mcumode"), targets=("gfx1100",)),
-    "wave64": Options(("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=("gfx1100",), program=("--wave64",)),
+    # HIP 5.7's header, beside LLVM 17, refuses it.
+    "wave64": Options(
+        ("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=("gfx1100",), since=18, program=("--wave64",)
+    ),
     "wgp": Options(("-O3", "-mno-cumode"), targets=("gfx1100",)),
     "preload-8": Options(("-O2", *_llvm("-amdgpu-kernarg-preload-count=8")), targets=GFX9, since=18),
     "preload-16": Options(("-O3", *_llvm("-amdgpu-kernarg-preload-count=16")), targets=GFX9, since=18),
