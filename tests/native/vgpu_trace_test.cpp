@@ -33,6 +33,7 @@ TEST(Trace, ReadFirstMeansBeforeTheStore) {
   trace.store(0x1004, 4);
   EXPECT_EQ(trace.read_first(), (Ranges{{0x1004, 4}}));
   EXPECT_EQ(trace.written(), (Ranges{{0x1000, 8}}));
+  EXPECT_EQ(trace.read(), (Ranges{{0x1000, 8}}));
 }
 
 TEST(Trace, ReadModifyWrite) {
@@ -54,17 +55,15 @@ TEST(Trace, FullWordsAndSingleBits) {
 TEST(Trace, AgreesWithASetOfBytes) {
   std::mt19937 random(7);
   AccessRanges trace;
-  std::set<std::uint64_t> written, read_first;
+  std::set<std::uint64_t> read, written, read_first;
   for (int i = 0; i < 3000; ++i) {
     const std::uint64_t va = 0x7000 + random() % 9000;
     const std::uint32_t size = 1u << random() % 5;
     const bool store = random() % 2 != 0;
     store ? trace.store(va, size) : trace.load(va, size);
     for (std::uint64_t b = va; b < va + size; ++b) {
-      if (store)
-        written.insert(b);
-      else if (!written.contains(b))
-        read_first.insert(b);
+      (store ? written : read).insert(b);
+      if (!store && !written.contains(b)) read_first.insert(b);
     }
   }
   const auto expand = [](const Ranges& ranges) {
@@ -77,6 +76,7 @@ TEST(Trace, AgreesWithASetOfBytes) {
     }
     return bytes;
   };
+  EXPECT_EQ(expand(trace.read()), read);
   EXPECT_EQ(expand(trace.written()), written);
   EXPECT_EQ(expand(trace.read_first()), read_first);
 }
@@ -86,7 +86,7 @@ TEST(Trace, TheLine) {
   trace.load(0x10, 4);
   trace.store(0x20, 4);
   const std::string line = TraceFile::line(0x7f00, 12, 3, trace, "");
-  EXPECT_EQ(line, R"({"kernel_object":32512,"pid":12,"dispatch":3,"written":[[32,4]],"read_first":[[16,4]]})"
+  EXPECT_EQ(line, R"({"kernel_object":32512,"pid":12,"dispatch":3,"read":[[16,4]],"written":[[32,4]],"read_first":[[16,4]]})"
                   "\n");
   EXPECT_EQ(nlohmann::json::parse(TraceFile::line(1, 1, 1, {}, "a \"quoted\" reason"))["stopped"], "a \"quoted\" reason");
 }

@@ -34,7 +34,10 @@ void AccessRanges::load(std::uint64_t va, std::uint32_t size_bytes) noexcept {
   for (std::uint64_t left = size_bytes; left != 0;) {
     const std::uint64_t at = va % kPageBytes, n = std::min(left, kPageBytes - at);
     Page& p = page(va / kPageBytes);
-    for_words(at, n, [&](std::uint64_t word, std::uint64_t mask) { p.read_first[word] |= mask & ~p.written[word]; });
+    for_words(at, n, [&](std::uint64_t word, std::uint64_t mask) {
+      p.read[word] |= mask;
+      p.read_first[word] |= mask & ~p.written[word];
+    });
     va += n;
     left -= n;
   }

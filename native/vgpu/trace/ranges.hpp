@@ -1,6 +1,6 @@
-// The store trace of one dispatch: which bytes it wrote, and which it loaded before it wrote them.
+// The store trace of one dispatch: which bytes it read, which it wrote, and which it read before it wrote them.
 // In: loads and stores in the order the interpreter performs them, from the one thread that runs the dispatch.
-// Out: sorted, merged byte ranges. Two bits a byte of every touched page.
+// Out: sorted, merged byte ranges. Three bits a byte of every touched page.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ class AccessRanges final : public isa::Trace {
   void load(std::uint64_t device_va, std::uint32_t size_bytes) noexcept override;
   void store(std::uint64_t device_va, std::uint32_t size_bytes) noexcept override;
 
+  ByteRanges read() const { return ranges(&Page::read); }
   ByteRanges written() const { return ranges(&Page::written); }
   // Loaded bytes that the dispatch had not stored yet; bytes that it never stores are included.
   ByteRanges read_first() const { return ranges(&Page::read_first); }
@@ -28,6 +29,7 @@ class AccessRanges final : public isa::Trace {
  private:
   static constexpr std::uint64_t kPageBytes = 4096;
   struct Page {
+    std::uint64_t read[kPageBytes / 64] = {};
     std::uint64_t written[kPageBytes / 64] = {};
     std::uint64_t read_first[kPageBytes / 64] = {};
   };

@@ -15,6 +15,7 @@ namespace kerncap::vgpu {
 std::string TraceFile::line(std::uint64_t kernel_object, std::uint64_t pid, std::uint64_t dispatch,
                             const AccessRanges& ranges, const std::string& stopped) {
   nlohmann::ordered_json json = {{"kernel_object", kernel_object}, {"pid", pid}, {"dispatch", dispatch}};
+  json["read"] = ranges.read();
   json["written"] = ranges.written();
   json["read_first"] = ranges.read_first();
   if (!stopped.empty()) json["stopped"] = stopped;
