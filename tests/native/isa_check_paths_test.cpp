@@ -102,7 +102,8 @@ TEST(CheckedPaths, FaultsAreFound) {
   for (const Target target : kTargetList) {
     CodeObject code(std::string(KERNCAP_ISA_OBJECTS) + "/isa_check." + std::string(name(target)) + ".hsaco");
     std::size_t instructions = 0;
-    const std::size_t faults = family(target) == Family::gfx9 ? 8 : 6;
+    // A register each.
+    const std::size_t faults = target == Target::gfx90a ? 17 : family(target) == Family::gfx9 ? 21 : 6;
     EXPECT_EQ(scan(code, target, instructions).size(), faults) << name(target);
   }
 }

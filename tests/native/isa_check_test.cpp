@@ -91,6 +91,24 @@ TEST_P(CheckedGfx9, WaitStates) {
   EXPECT_THAT(first().message, HasSubstr("MFMA"));
   EXPECT_THAT(kinds("hazards", "matrix_result_ok", Arguments().add(out_.data()).add(out_.data())), IsEmpty());
 }
+TEST_P(CheckedGfx9, ChainsOfMatrixInstructions) {
+  const bool gfx90a = launch_.target == Target::gfx90a;
+  const auto finds = [&](const std::string& kernel, const std::string& message) {
+    SCOPED_TRACE(kernel);
+    EXPECT_THAT(kinds("hazards", kernel, Arguments().add(out_.data())), ElementsAre("missing-wait-states"));
+    ASSERT_FALSE(report_.findings.empty());
+    EXPECT_THAT(first().message, HasSubstr(message));
+    EXPECT_THAT(kinds("hazards", kernel + "_ok", Arguments().add(out_.data())), IsEmpty());
+  };
+  finds("matrix_factor", "MFMA writes VGPR, it is read too early: 5 wait states needed, 4 found");
+  finds("matrix_overlap", gfx90a ? "2 wait states needed, 1 found" : "3 wait states needed, 1 found");
+  finds("matrix_operand", "VALU writes VGPR, MFMA reads it: 2 wait states needed, 1 found");
+  finds("matrix_accumulator", "MFMA reads its accumulator, it is overwritten too early: 1 wait states needed, 0 found");
+  finds("matrix_doubles", "MFMA on doubles, v_fma_f64: 2 wait states needed, 0 found");
+  finds("dot_result", "v_dot writes VGPR, it is overwritten too early: 3 wait states needed, 2 found");
+  if (!gfx90a) return finds("matrix_sum", "MFMA adds to it too early: 2 wait states needed, 1 found");
+  EXPECT_THAT(kinds("hazards", "matrix_sum", Arguments().add(out_.data())), IsEmpty());
+}
 
 TEST_P(Checked, RaceInAWorkgroup) {
   EXPECT_THAT(kinds("race", "lds_race", Arguments().add(out_.data()), 256, 256), ElementsAre("race-in-workgroup"));
@@ -127,6 +145,16 @@ TEST_P(Checked, DecoupledLookBack) {
   EXPECT_THAT(kinds("race", "look_back_race", arguments(), 1024, 64), ::testing::Contains("race-across-workgroups"));
   EXPECT_THAT(kinds("race", "look_back_ok", arguments(), 1024, 64), IsEmpty());
   EXPECT_EQ(out_[15], 16);
+}
+
+TEST_P(Checked, ALineThatTheCacheStillHolds) {
+  const auto arguments = [&] { return Arguments().add(out_.data()).add(out_.data() + 256).add(out_.data() + 512); };
+  EXPECT_THAT(kinds("race", "stale_look", arguments(), 128, 64), ElementsAre("missing-acquire"));
+  EXPECT_EQ(first().site.workgroup[0], 1u);
+  EXPECT_EQ(first().other->workgroup[0], 0u);
+  EXPECT_EQ(first().address, reinterpret_cast<std::uintptr_t>(out_.data()));
+  EXPECT_THAT(kinds("race", "stale_look_ok", arguments(), 128, 64), IsEmpty());
+  EXPECT_EQ(out_[512], 7);
 }
 
 TEST_P(Checked, LdsOutOfBounds) {

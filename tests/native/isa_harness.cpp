@@ -112,7 +112,7 @@ namespace {
 Outcome run_clean(const Launch& launch, const Dispatch& dispatch, const HostMemory& memory, const check::Checks& checks) {
   const std::atomic<bool> cancel{false};
   check::Report report;
-  Outcome outcome = check::execute_checked(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : cancel, checks, launch.regions, report);
+  Outcome outcome = check::execute_checked(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : cancel, checks, {launch.regions, launch.written}, report);
   for (const check::Finding& f : report.findings) {
     if (f.benign || outcome.kind != Outcome::Kind::completed) continue;
     outcome.kind = Outcome::Kind::bad_dispatch;
@@ -158,11 +158,12 @@ Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, c
   dispatch.private_aperture_hi = 0x20000;
   const std::atomic<bool> never{false};
   if (launch.report)
-    return check::execute_checked(launch.target, dispatch, memory, launch.trace, never, launch.report->checks, launch.regions,
-                                  *launch.report);
+    return check::execute_checked(launch.target, dispatch, memory, launch.trace, never, launch.report->checks,
+                                  {launch.regions, launch.written}, *launch.report);
   // Every kernel of the tests in the checked mode: what compilers and these sources make must be clean.
   if (const char* checks = std::getenv("KERNCAP_TEST_CHECK"))
     return run_clean(launch, dispatch, memory, *check::parse_checks(checks));
+  if (instead_of_execute) return instead_of_execute(launch, dispatch, memory);
   return execute(launch.target, dispatch, memory, launch.trace, launch.cancel ? *launch.cancel : never, launch.threads);
 }
 

@@ -73,9 +73,13 @@ struct Launch {
   const std::atomic<bool>* cancel = nullptr;
   check::Report* report = nullptr;         // set: the checked mode, with the checks that it names
   std::vector<check::Region> regions;
+  check::WrittenBytes* written = nullptr;
 };
 
 Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, const Arguments& arguments,
             HostMemory& memory);
+
+// Set: run() ends in it instead of execute().
+inline Outcome (*instead_of_execute)(const Launch&, const Dispatch&, const HostMemory&) = nullptr;
 
 }  // namespace kerncap::vgpu::isa::test

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <thread>
 
+#include "access_trace.hpp"
 #include "isa_harness.hpp"
 
 #ifdef __SANITIZE_THREAD__
@@ -75,6 +76,18 @@ TEST_P(Parallel, EveryWorkgroupRunsOnceAndAllAreCounted) {
   EXPECT_EQ(one.work.instructions, many.work.instructions);
   EXPECT_EQ(one.work.cycles, many.work.cycles);
   EXPECT_EQ(one.work.bytes, many.work.bytes);
+  // Once more, and as a trace and the checks run it: the cost model says the same each time.
+  check::Report report;
+  report.checks = *check::parse_checks("all");
+  AccessTrace trace;
+  for (int way = 0; way < 3; ++way) {
+    launch_.trace = way == 1 ? &trace : nullptr;
+    launch_.report = way == 2 ? &report : nullptr;
+    const Outcome again = start("churned", arguments, 1000);
+    EXPECT_EQ(one.work.instructions, again.work.instructions);
+    EXPECT_EQ(one.work.cycles, again.work.cycles);
+    EXPECT_EQ(one.work.bytes, again.work.bytes);
+  }
   // Every instruction takes a cycle at least; every workgroup stores 64 dwords.
   EXPECT_GE(one.work.cycles, one.work.instructions);
   EXPECT_GE(one.work.bytes, out.size() * 4);

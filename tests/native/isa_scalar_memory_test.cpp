@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "access_trace.hpp"
 #include "isa_coverage.hpp"
 #include "isa_harness.hpp"
 #include "vgpu/isa/decode/decoder.hpp"
@@ -43,7 +44,17 @@ class Machine {
     wave.pc = 0x1000;
     wave.next_pc = wave.pc + decoded.inst.size_bytes;
     wave.state = Wave::State::running;
+    check::Described described = check::describe(decode(wave.target, wave.size, words, 0x1000), wave.target, wave.size);
+    described.inst = &decoded.inst;
+    std::vector<check::Access> accesses;
+    check::accesses(wave, described, accesses);
+    AccessTrace trace;
+    wave.trace = &trace;
     decoded.inst.handler(wave, decoded.inst);
+    if (wave.state == Wave::State::running) {
+      EXPECT_EQ(difference(trace, accesses), "") << decoded.inst.row->name;
+    }
+    wave.trace = nullptr;
     exercised(wave.target, *decoded.inst.row);
     return print(decoded, wave.target, wave.size);
   }

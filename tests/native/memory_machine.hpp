@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "access_trace.hpp"
 #include "isa_coverage.hpp"
 #include "isa_harness.hpp"
 #include "vgpu/isa/memory/address.hpp"
@@ -99,6 +100,7 @@ class MemoryMachine {
       inst.dst = operand(OperandKind::vgpr, row.dst, row.format == Format::mubuf && (row.flags & kReturns) ? kData : kDst);
     if (change) change(inst);
     dst = inst.dst.index;
+    compare_accesses(inst);
     row.handler(wave, inst);
     exercised(wave.target, row);
     if (!may_stop) {
@@ -111,6 +113,47 @@ class MemoryMachine {
   bool may_stop = false;  // the test looks at the wave's state itself
 
  private:
+  // Runs it with a trace and takes that back: what the checks describe is what it touches.
+  void compare_accesses(const Inst& inst) {
+    Decoded decoded;
+    decoded.inst = inst;
+    check::Described d = check::describe(std::move(decoded), wave.target, wave.size);
+    d.inst = &d.decoded.inst;
+    std::vector<check::Access> described;
+    check::accesses(wave, d, described);
+    const Wave wave_before = wave;
+    const std::vector<u32> registers_before = registers_;
+    const std::vector<std::uint8_t> bytes_before = bytes_, lds_before = group_.lds;
+    AccessTrace trace;
+    wave.trace = &trace;
+    inst.handler(wave, inst);
+    if (wave.state == Wave::State::running) {
+      EXPECT_EQ(difference(trace, described), "") << inst.row->name;
+      const auto base = reinterpret_cast<std::uintptr_t>(bytes_.data());
+      changed_only(bytes_before, bytes_, described, check::Space::global, base, *inst.row);
+      changed_only(lds_before, group_.lds, described, check::Space::lds, 0, *inst.row);
+    }
+    wave = wave_before;
+    registers_ = registers_before;
+    bytes_ = bytes_before;
+    group_.lds = lds_before;
+  }
+  // Every byte that changed is one that a store was said to touch. Private memory has the same bytes as global.
+  static void changed_only(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& after,
+                           const std::vector<check::Access>& described, check::Space space, u64 base, const Row& row) {
+    std::vector<bool> stored(before.size());
+    for (const check::Access& a : described) {
+      const bool scratch = a.space == check::Space::scratch && space == check::Space::global;
+      if (a.op == check::MemoryOp::load || (a.space != space && !scratch)) continue;
+      const u64 at = scratch ? a.lane * kStride + a.address : a.address - base;
+      for (u64 k = at; k < at + a.bytes && k < stored.size(); ++k) stored[k] = true;
+    }
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      if (stored[k]) continue;
+      ASSERT_EQ(before[k], after[k]) << row.name << " changes byte " << k << " of " << check::name(space);
+    }
+  }
+
   Format format_;
   std::vector<u32> registers_;
   std::vector<std::uint8_t> bytes_;

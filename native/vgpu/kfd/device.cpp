@@ -73,6 +73,7 @@ Device::Device(const Config& config) : config_(config), trace_(config.trace_file
   for (unsigned i = 0; i < config.gpus; ++i) {
     auto gpu = std::make_unique<Gpu>(i, model, events_, trace_, config.threads);
     gpu->context.checks = checks_.get();
+    gpu->pages.tell(written());
     gpu->context.wall_time = config.wall_time;
     gpu->vram.capacity = model.vram_bytes;
     gpu->doorbells = backing_.allocate(kDoorbellBytes, nullptr);

@@ -60,6 +60,8 @@ class Device {
   const Config& config() const { return config_; }
   Backing& backing() { return backing_; }
   Events& events() { return events_; }
+  // nullptr without check=memory.
+  isa::check::WrittenBytes* written() { return checks_ ? checks_->written() : nullptr; }
   Gpu* gpu_by_id(std::uint32_t gpu_id);
   Gpu* gpu_by_minor(unsigned minor);
   std::vector<std::unique_ptr<Gpu>>& gpus() { return gpus_; }

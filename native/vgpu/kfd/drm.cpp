@@ -72,6 +72,7 @@ int drmCommandWriteRead(int fd, unsigned long index, void* data, unsigned long s
   auto* args = static_cast<drm_amdgpu_gem_mmap*>(data);
   const auto storage = device->storage_by_id(args->in.handle);
   if (!storage) return -EINVAL;
+  storage->cpu_reaches();
   args->out.addr_ptr = storage->mmap_offset();
   return 0;
 }
@@ -152,6 +153,7 @@ int amdgpu_bo_free(amdgpu_bo_handle bo) {
 
 int amdgpu_bo_cpu_map(amdgpu_bo_handle bo, void** cpu) {
   if (Device::current() == nullptr) return pass("amdgpu_bo_cpu_map", bo, cpu);
+  bo->storage->cpu_reaches();
   *cpu = bo->storage->host();
   return 0;
 }

@@ -16,7 +16,11 @@ std::shared_ptr<Storage> make_storage(Device& device, Gpu& gpu, const kfd_ioctl_
     return Backing::adopt(reinterpret_cast<std::byte*>(args.mmap_offset), args.size);
   if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) != 0) return gpu.doorbells;
   const bool vram = (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0;
-  return device.backing().allocate(args.size, vram ? &gpu.vram : nullptr);
+  auto storage = device.backing().allocate(args.size, vram ? &gpu.vram : nullptr);
+  // What the CPU stores is not seen here, so that only memory beyond its reach can be followed.
+  if (storage && vram && device.written() != nullptr && (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) == 0)
+    storage->follow(device.written());
+  return storage;
 }
 
 template <class Apply>

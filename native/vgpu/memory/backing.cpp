@@ -35,8 +35,18 @@ bool VramAccount::charge(std::uint64_t size) noexcept {
 }
 
 Storage::~Storage() {
+  cpu_reaches();
   if (account_ != nullptr) account_->used -= pages(size_);
   if (backing_ != nullptr) backing_->release(offset_, pages(size_));
+}
+
+void Storage::follow(isa::check::WrittenBytes* written) {
+  written->add(host_, size_);
+  written_ = written;
+}
+
+void Storage::cpu_reaches() noexcept {
+  if (isa::check::WrittenBytes* const written = written_.exchange(nullptr)) written->remove(host_);
 }
 
 Backing::Backing() : extents_(kFirstOffset, kFileBytes) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "vgpu/isa/check/written.hpp"
 #include "vgpu/memory/extents.hpp"
 
 namespace kerncap::vgpu {
@@ -38,6 +39,10 @@ class Storage {
   std::uint64_t size() const { return size_; }
   std::byte* host() const { return host_; }
 
+  // Nothing in it is written yet: `written` follows what is, until the CPU can reach it.
+  void follow(isa::check::WrittenBytes* written);
+  void cpu_reaches() noexcept;
+
   // Filled by whoever allocates; read by export, import and GEM_MMAP.
   std::uint32_t id = 0;
   std::uint32_t flags = 0;   // KFD_IOC_ALLOC_MEM_FLAGS_*
@@ -48,6 +53,7 @@ class Storage {
   VramAccount* account_;
   std::uint64_t offset_, size_;
   std::byte* host_;
+  std::atomic<isa::check::WrittenBytes*> written_{nullptr};
 };
 
 class Backing {

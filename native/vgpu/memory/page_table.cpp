@@ -81,6 +81,7 @@ std::optional<Fault> PageTable::copy(std::uint64_t to_va, std::uint64_t from_va,
     if (!to || !to.writable) return Fault{to_va, true};
     const std::uint64_t n = std::min({size, from.end - from_va, to.end - to_va});
     std::memmove(to.host + (to_va - to.va), from.host + (from_va - from.va), n);
+    if (written_ != nullptr) written_->copy(to.host + (to_va - to.va), from.host + (from_va - from.va), n);
     from_va += n;
     to_va += n;
     size -= n;
@@ -97,6 +98,7 @@ std::optional<Fault> PageTable::fill32(std::uint64_t va, std::uint32_t value, st
     const std::uint64_t n = std::min(size - done, m.end - (va + done));
     std::byte* out = m.host + (va + done - m.va);
     for (std::uint64_t i = 0; i < n; ++i) out[i] = pattern[(done + i) % sizeof value];
+    if (written_ != nullptr) written_->write(out, n);
     done += n;
   }
   return std::nullopt;

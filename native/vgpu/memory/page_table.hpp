@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "vgpu/isa/check/written.hpp"
 #include "vgpu/isa/executor.hpp"
 #include "vgpu/memory/backing.hpp"
 
@@ -22,6 +23,8 @@ struct Fault {
 
 class PageTable final : public isa::Memory {
  public:
+  // With check=memory: copies and fills are told to it. Before the first of them.
+  void tell(isa::check::WrittenBytes* written) { written_ = written; }
   // Replaces whatever was mapped in [va, va + size).
   void map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep);
   void unmap(std::uint64_t va, std::uint64_t size);
@@ -32,9 +35,12 @@ class PageTable final : public isa::Memory {
 
   // Host address of [va, va + size) when one mapping holds it all, else nullptr.
   std::byte* host(std::uint64_t va, std::uint64_t size, bool write) const noexcept;
+  // For a command processor to write to.
   template <class T>
   T* object(std::uint64_t va) const noexcept {
-    return va % alignof(T) == 0 ? reinterpret_cast<T*>(host(va, sizeof(T), true)) : nullptr;
+    std::byte* const at = va % alignof(T) == 0 ? host(va, sizeof(T), true) : nullptr;
+    if (at != nullptr && written_ != nullptr) written_->write(at, sizeof(T));
+    return reinterpret_cast<T*>(at);
   }
 
   // Copies across mappings; stops at the first byte that faults.
@@ -55,6 +61,7 @@ class PageTable final : public isa::Memory {
   mutable std::shared_mutex mutex_;
   std::vector<Range> table_;  // sorted, disjoint
   std::atomic<std::uint64_t> generation_{1};
+  isa::check::WrittenBytes* written_ = nullptr;
 };
 
 }  // namespace kerncap::vgpu

@@ -93,7 +93,8 @@ void CheckFile::append(std::uint64_t kernel_object, const isa::check::Report& re
 isa::Outcome CheckFile::run(isa::Target target, const isa::Dispatch& dispatch, const isa::Memory& memory, isa::Trace* trace,
                             const std::atomic<bool>& cancel) {
   isa::check::Report report;
-  const isa::Outcome outcome = isa::check::execute_checked(target, dispatch, memory, trace, cancel, checks_, regions_, report);
+  const isa::check::Known known{regions_, written()};
+  const isa::Outcome outcome = isa::check::execute_checked(target, dispatch, memory, trace, cancel, checks_, known, report);
   append(dispatch.packet.kernel_object, report, outcome);
   return outcome;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vgpu/isa/check/check.hpp"
+#include "vgpu/isa/check/written.hpp"
 
 namespace kerncap::vgpu {
 
@@ -19,6 +20,9 @@ class CheckFile {
   isa::Outcome run(isa::Target target, const isa::Dispatch& dispatch, const isa::Memory& memory, isa::Trace* trace,
                    const std::atomic<bool>& cancel);
 
+  // What is known of memory that nobody has written, for who writes it; nullptr when no check asks.
+  isa::check::WrittenBytes* written() { return checks_.memory ? &written_ : nullptr; }
+
   static std::string line(std::uint64_t kernel_object, std::uint64_t pid, std::uint64_t dispatch,
                           const isa::check::Report& report, const isa::Outcome& outcome);
 
@@ -28,6 +32,7 @@ class CheckFile {
   const isa::check::Checks checks_;
   const std::string path_;
   std::vector<isa::check::Region> regions_;
+  isa::check::WrittenBytes written_;
   std::mutex mutex_;
   std::uint64_t dispatches_ = 0;
   int fd_ = -1;

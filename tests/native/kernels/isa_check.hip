@@ -118,6 +118,39 @@ typedef _Float16 half4_ __attribute__((ext_vector_type(4)));
   }
 MATRIX_READ(matrix_result, "s_nop 3\n")
 MATRIX_READ(matrix_result_ok, "s_nop 4\n")
+
+// v40..v47 are clobbered, v48..v49 hold factors.
+#define CHAIN(NAME, BODY)                                                                              \
+  extern "C" __global__ void NAME(float* out) {                                                       \
+    asm volatile("v_mov_b32 v48, 0\nv_mov_b32 v49, 0\nv_mov_b32 v40, 0\nv_mov_b32 v41, 0\nv_mov_b32 v42, 0\n" \
+                 "v_mov_b32 v43, 0\nv_mov_b32 v44, 0\nv_mov_b32 v45, 0\nv_mov_b32 v46, 0\nv_mov_b32 v47, 0\ns_nop 7\n" \
+                 BODY "\ns_nop 15\ns_nop 7" ::                                                         \
+                 : "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49");             \
+    out[threadIdx.x] = 1;                                                                             \
+  }
+// The result is the next one's factor.
+CHAIN(matrix_factor, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 3\n" MFMA "v[44:47], v[40:41], v[48:49], v[44:47]")
+CHAIN(matrix_factor_ok, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 4\n" MFMA "v[44:47], v[40:41], v[48:49], v[44:47]")
+// A part of the result is a part of the next one's accumulator.
+CHAIN(matrix_overlap, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 0\n" MFMA "v[42:45], v[48:49], v[48:49], v[42:45]")
+CHAIN(matrix_overlap_ok, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 2\n" MFMA "v[42:45], v[48:49], v[48:49], v[42:45]")
+// All of it: gfx90a forwards it.
+CHAIN(matrix_sum, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 0\n" MFMA "v[40:43], v[48:49], v[48:49], v[40:43]")
+CHAIN(matrix_sum_ok, MFMA "v[40:43], v[48:49], v[48:49], v[40:43]\ns_nop 1\n" MFMA "v[40:43], v[48:49], v[48:49], v[40:43]")
+CHAIN(matrix_operand, "v_mov_b32 v48, 1.0\ns_nop 0\n" MFMA "v[40:43], v[48:49], v[48:49], v[40:43]")
+CHAIN(matrix_operand_ok, "v_mov_b32 v48, 1.0\ns_nop 1\n" MFMA "v[40:43], v[48:49], v[48:49], v[40:43]")
+// The accumulator is overwritten while it is read.
+CHAIN(matrix_accumulator, MFMA "v[40:43], v[48:49], v[48:49], v[44:47]\nv_mov_b32 v44, 1.0")
+CHAIN(matrix_accumulator_ok, MFMA "v[40:43], v[48:49], v[48:49], v[44:47]\ns_nop 0\nv_mov_b32 v44, 1.0")
+#if defined(__gfx942__)
+#define MFMA_F64 "v_mfma_f64_16x16x4_f64 "
+#else
+#define MFMA_F64 "v_mfma_f64_16x16x4f64 "
+#endif
+CHAIN(matrix_doubles, MFMA_F64 "v[40:47], v[48:49], v[48:49], 0\nv_fma_f64 v[48:49], v[48:49], v[48:49], v[48:49]")
+CHAIN(matrix_doubles_ok, MFMA_F64 "v[40:47], v[48:49], v[48:49], 0\ns_nop 1\nv_fma_f64 v[48:49], v[48:49], v[48:49], v[48:49]")
+CHAIN(dot_result, "v_dot2_f32_f16 v40, v48, v48, v49\ns_nop 1\nv_mov_b32 v40, 1.0")
+CHAIN(dot_result_ok, "v_dot2_f32_f16 v40, v48, v48, v49\ns_nop 2\nv_mov_b32 v40, 1.0")
 #endif
 
 // --- races ---
@@ -196,3 +229,54 @@ extern "C" __global__ void copy(const int* in, int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
 }
+
+// The second workgroup has the line in its cache when the first one stores there; without an acquire it may see the old value.
+template <bool acquire>
+__device__ void second_look(int* data, int* flags, int* out) {
+  if (threadIdx.x != 0) return;
+  int at = 0;
+  asm volatile("" : "+v"(at));  // no scalar loads
+  const auto wait = [](int* flag) {
+    while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+  };
+  if (blockIdx.x == 0) {
+    wait(&flags[0]);
+    data[at] = 7;
+    __hip_atomic_store(&flags[64], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    return;
+  }
+  const int before = data[at];
+  asm volatile("" ::"v"(before) : "memory");
+  __hip_atomic_store(&flags[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  wait(&flags[64]);
+  if (acquire) __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+  asm volatile("" ::: "memory");
+  out[0] = data[at] + before;
+}
+extern "C" __global__ void stale_look(int* data, int* flags, int* out) { second_look<false>(data, flags, out); }
+extern "C" __global__ void stale_look_ok(int* data, int* flags, int* out) { second_look<true>(data, flags, out); }
+
+// --- memory that nobody has written ---
+struct Padded {
+  char tag;
+  int value;
+};
+extern "C" __global__ void increment(const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + 1;
+}
+extern "C" __global__ void increment_uniform(const int* in, int* out) { out[threadIdx.x] = in[blockIdx.x] + 1; }
+extern "C" __global__ void increment_shorts(const short* in, short* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+extern "C" __global__ void copy_padded(const Padded* in, Padded* out) { out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void fill_padded(Padded* out) {
+  out[threadIdx.x].tag = 1;
+  out[threadIdx.x].value = threadIdx.x;
+}
+extern "C" __global__ void sum_padded(const Padded* in, int* out) { out[threadIdx.x] = in[threadIdx.x].tag + in[threadIdx.x].value; }
+extern "C" __global__ void copy_shorts(const short* in, short* out) { out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void choose(const int* in, int* out, int n) {
+  const int value = in[threadIdx.x];
+  out[threadIdx.x] = (int)threadIdx.x < n ? value : 7;
+}
+extern "C" __global__ void count_up(int* counters) { atomicAdd(&counters[threadIdx.x], 1); }
+extern "C" __global__ void exchange(int* slots, int* out) { out[threadIdx.x] = atomicExch(&slots[threadIdx.x], 5); }

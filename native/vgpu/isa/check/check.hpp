@@ -26,6 +26,14 @@ struct Region {
   std::uint64_t va = 0, size = 0;
 };
 
+class WrittenBytes;  // written.hpp
+
+// What is known of memory beside the page table.
+struct Known {
+  const std::vector<Region>& regions;
+  WrittenBytes* written = nullptr;   // nullptr: all memory counts as written
+};
+
 // An instruction at work: one side of a finding.
 struct Site {
   std::uint64_t pc = 0;
@@ -56,7 +64,6 @@ struct Report {
 
 // One workgroup after the other in this thread; others are let in when one waits long. `report` is filled whatever happens.
 Outcome execute_checked(Target target, const Dispatch& dispatch, const Memory& memory, Trace* trace,
-                        const std::atomic<bool>& cancel, const Checks& checks, const std::vector<Region>& regions,
-                        Report& report);
+                        const std::atomic<bool>& cancel, const Checks& checks, const Known& known, Report& report);
 
 }  // namespace kerncap::vgpu::isa::check

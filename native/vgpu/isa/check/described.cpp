@@ -89,6 +89,7 @@ void describe_memory(Described& d) {
     return;
   }
   if (i.format != Format::ds && !is_vector_memory(i.format)) return;
+  d.invalidates = name == "buffer_inv" || name.starts_with("buffer_wbinvl1") || name == "buffer_gl0_inv";
   d.lane_exchange = name.starts_with("ds_swizzle") || name.starts_with("ds_permute") || name.starts_with("ds_bpermute");
   d.counts_lanes = name == "ds_append" || name == "ds_consume";
   if (d.counts_lanes) {

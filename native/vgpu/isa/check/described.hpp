@@ -38,6 +38,7 @@ struct Described {
   bool typed = false;                // the bytes of an access are those of its data format
   bool by_lane = false;              // ds_*_addtid: address from m0 and the lane
   bool counts_lanes = false;         // ds_append, ds_consume: address from m0
+  bool invalidates = false;          // the vector cache of the compute unit
 };
 
 Described describe(Decoded decoded, Target target, unsigned wave_size);

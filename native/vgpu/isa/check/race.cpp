@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t kMaxSnapshots = 64;
 constexpr std::size_t kSlotBytes = 16;
+// The vector cache: its lines, and how many of them are remembered (16 KiB on gfx90a, 32 KiB on gfx942 and gfx1100).
+constexpr std::uint64_t kLineBytes = 64;
+constexpr std::size_t kMaxLines = 512;
 
 const std::byte* host_of(const Wave& w, const Access& a) {
   if (a.space == Space::global) return w.memory->find(a.address, a.bytes, false);
@@ -190,6 +193,32 @@ void Race::touch(RaceGroup& group, const RaceWave& me, const Access& a, Slot acc
   *into = access;
 }
 
+// A plain load of a line that the workgroup had loaded before another one stored there, with no invalidation in between: the
+// cache may answer with what it had. That other workgroups of the same compute unit had the line is not known here.
+void Race::stale(RaceGroup& group, const RaceWave& me, const Access& a, const Slot& load) {
+  for (std::uint64_t line = a.address / kLineBytes; line <= (a.address + a.bytes - 1) / kLineBytes; ++line) {
+    if (group.cached.size() >= kMaxLines) group.cached.clear();  // evicted, as far as is known
+    const auto [known, fresh] = group.cached.try_emplace(line, now_);
+    if (fresh) continue;
+    for (std::uint64_t at = std::max(a.address, line * kLineBytes) / 4; at * 4 < std::min(a.address + a.bytes, (line + 1) * kLineBytes); ++at) {
+      Shadow::Page* page = global_.page(at * 4 / Shadow::kPageBytes);
+      if (!page) return;
+      for (const Slot& s : page->words[at * 4 % Shadow::kPageBytes / 4].slots) {
+        if (!s.time || !s.write || s.time < known->second || group_of(s.thread) == group.number || !ordered(group, me, s)) continue;
+        findings_.add("race", "missing-acquire", code_.pc_of(load.inst), code_.pc_of(s.inst), s.unchanged, [&](Finding& f) {
+          f.site = site_of(load);
+          f.other = site_of(s);
+          f.space = name(a.space);
+          f.address = a.address;
+          f.size_bytes = a.bytes;
+          f.message = "the workgroup had loaded this cache line before another workgroup stored there, and has not invalidated its "
+                      "cache since: the load may see the old value";
+        });
+      }
+    }
+  }
+}
+
 void Race::lanes_of_one_store(const Wave& w, RaceGroup& group, const Described& d, const std::vector<Access>& accesses) {
   if (d.op != MemoryOp::store || d.inst->format == Format::smem) return;
   std::vector<const Access*> order;
@@ -251,6 +280,8 @@ void Race::after(Wave& w, RaceGroup& group, const Described& d, const std::vecto
       const std::byte* host = host_of(w, a);
       access.unchanged = host && std::memcmp(&old_[k * kSlotBytes], host, std::min<std::size_t>(a.bytes, kSlotBytes)) == 0;
     }
+    const bool cached = a.op == MemoryOp::load && !bypass && !i.slc && i.format != Format::smem && a.space == Space::global;
+    if (cached) stale(group, me, a, access);
     Shadow& shadow = a.space == Space::lds ? group.lds : global_;
     for (std::uint64_t at = a.address, end = a.address + a.bytes; at < end;) {
       const std::uint64_t n = std::min<std::uint64_t>(end, (at | 3) + 1) - at;

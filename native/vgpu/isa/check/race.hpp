@@ -39,6 +39,8 @@ struct RaceGroup {
   std::vector<RaceWave> waves;
   Shadow lds;
   std::unordered_map<std::uint64_t, Clock> lds_atomics;
+  // Lines that plain loads have brought into the cache since it was last invalidated, and when.
+  std::unordered_map<std::uint64_t, std::uint64_t> cached;
 };
 
 class Race {
@@ -51,6 +53,8 @@ class Race {
   // All stores of the wave are complete.
   void release(RaceGroup& group, unsigned wave);
   void barrier(RaceGroup& group);
+  // A wave invalidates the vector cache of its compute unit.
+  void invalidate(RaceGroup& group) const { group.cached.clear(); }
   // Before the instruction: remembers what a store will overwrite.
   void before(const Wave& w, const std::vector<Access>& accesses);
   void after(Wave& w, RaceGroup& group, const Described& d, const std::vector<Access>& accesses);
@@ -64,6 +68,7 @@ class Race {
   void touch(RaceGroup& group, const RaceWave& me, const Access& a, Slot access, Shadow::Page& page, std::uint64_t word,
              const Wave& w);
   bool ordered(const RaceGroup& group, const RaceWave& me, const Slot& earlier) const;
+  void stale(RaceGroup& group, const RaceWave& me, const Access& a, const Slot& load);
   void synchronise(RaceGroup& group, RaceWave& me, const Described& d, const Access& a);
   void acquire(RaceWave& me, const Released& released, Thread from);
   const Released* released_before(Thread thread, std::uint64_t time) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "vgpu/isa/check/access.hpp"
@@ -10,6 +11,7 @@
 #include "vgpu/isa/check/findings.hpp"
 #include "vgpu/isa/check/memory_check.hpp"
 #include "vgpu/isa/check/race.hpp"
+#include "vgpu/isa/check/uninitialised.hpp"
 #include "vgpu/isa/check/wait_states.hpp"
 #include "vgpu/isa/check/waits.hpp"
 #include "vgpu/isa/launch/group.hpp"
@@ -29,6 +31,7 @@ constexpr unsigned kTurnsBeforeNext = 256, kQuietTurns = 3;
 struct WaveChecks {
   Waits waits;
   WaitStates wait_states;
+  UnwrittenRegisters unwritten;
 };
 
 struct Resident : GroupInFlight {
@@ -49,18 +52,20 @@ std::uint32_t lds_asked_for(const Dispatch& dispatch, AddressCache& memory) {
 class CheckedRun {
  public:
   CheckedRun(Target target, const Dispatch& dispatch, const Memory& memory, Trace* trace, const std::atomic<bool>& cancel,
-             const Checks& checks, const std::vector<Region>& regions, Report& report)
+             const Checks& checks, const Known& known, Report& report)
       : target_(target), dispatch_(dispatch), trace_(trace), cancel_(cancel), checks_(checks), cache_(memory),
-        memory_(memory), regions_(regions), findings_(report) {}
+        memory_(memory), known_(known), findings_(report) {}
 
   Outcome go() {
     cache_.refresh();
     if (!read_kernel(target_, dispatch_, cache_, kernel_, outcome_)) return outcome_;
     grid_ = Grid(dispatch_.packet);
     code_ = std::make_unique<Code>(target_, kernel_.wave_size, cache_);
-    memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, regions_, lds_asked_for(dispatch_, cache_));
+    memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, known_.regions, lds_asked_for(dispatch_, cache_));
+    if (checks_.memory && known_.written) uninitialised_.emplace(*code_, findings_, *known_.written);
     race_ = std::make_unique<Race>(*code_, findings_, grid_.groups());
     run_all(grid_.workgroups());
+    if (uninitialised_) uninitialised_->end();
     outcome_.work = work_;
     return outcome_;
   }
@@ -170,16 +175,19 @@ class CheckedRun {
     if (checks_.hazards) hazards(w, checks, d);
     accesses(w, d, accesses_);
     if (checks_.memory && !accesses_.empty()) memory_check_->before(w, r.memory, d, accesses_);
+    if (uninitialised_) uninitialised_->before(w, checks.unwritten, d, accesses_);
     race_->tick();
     if (checks_.race && d.op != MemoryOp::none) race_->before(w, accesses_);
     w.next_pc = w.pc + inst.size_bytes;
     if (saturates_halves(w) && d.valu) execute_saturating(w, inst);
     else inst.handler(w, inst);
     if (w.state == Wave::State::stopped) return;
+    if (uninitialised_) uninitialised_->after(checks.unwritten, d);
     r.stored = r.stored || (d.op == MemoryOp::store && inst.format != Format::ds);
     checks.waits.count(w, d);
     checks.waits.issue(w, d, accesses_);
     if (!checks_.race) return;
+    if (d.invalidates) race_->invalidate(r.race);
     if (d.op != MemoryOp::none) race_->after(w, r.race, d, accesses_);
     if ((inst.format == Format::sopp || inst.format == Format::sopk) && checks.waits.stores_complete())
       race_->release(r.race, w.index_in_group);
@@ -234,12 +242,13 @@ class CheckedRun {
   const Checks checks_;
   AddressCache cache_;
   const Memory& memory_;
-  const std::vector<Region>& regions_;
+  const Known& known_;
   Findings findings_;
   Kernel kernel_;
   Outcome outcome_;
   std::unique_ptr<Code> code_;
   std::unique_ptr<MemoryCheck> memory_check_;
+  std::optional<Uninitialised> uninitialised_;
   std::unique_ptr<Race> race_;
   std::vector<Access> accesses_;
   std::vector<Waits::Hit> wait_hits_;
@@ -252,10 +261,9 @@ class CheckedRun {
 }  // namespace
 
 Outcome execute_checked(Target target, const Dispatch& dispatch, const Memory& memory, Trace* trace,
-                        const std::atomic<bool>& cancel, const Checks& checks, const std::vector<Region>& regions,
-                        Report& report) {
+                        const std::atomic<bool>& cancel, const Checks& checks, const Known& known, Report& report) {
   report.checks = checks;
-  return CheckedRun(target, dispatch, memory, trace, cancel, checks, regions, report).go();
+  return CheckedRun(target, dispatch, memory, trace, cancel, checks, known, report).go();
 }
 
 }  // namespace kerncap::vgpu::isa::check

@@ -1,5 +1,6 @@
 #include "vgpu/isa/check/wait_states.hpp"
 
+#include <cstdlib>
 #include <string_view>
 
 namespace kerncap::vgpu::isa::check {
@@ -24,22 +25,25 @@ bool writes_part(const Inst& i) {
   return (i.op_sel & 8) != 0 && i.format == Format::vop3;
 }
 
-// How long a matrix instruction's result must be left alone. Where an instruction of gfx942 may take fewer passes than
-// others of its shape, the fewest are assumed.
-struct MatrixWaits {
-  std::uint8_t valu, memory, write;
-};
-MatrixWaits matrix_waits(Target target, std::string_view n) {
+bool is_dot(std::string_view n) { return n.starts_with("v_dot"); }
+
+// The accumulator of a matrix or dot instruction.
+const Operand& summand_of(const Inst& i) { return i.row->flags & kReadsDst ? i.dst : i.src[2]; }
+
+bool is_register(const Operand& o, const Span& span) {
+  return o.kind == OperandKind::vgpr && span.vector && o.index == span.first;
+}
+
+// Passes of four cycles: 4x4, 16x16 and 32x32 with few columns a step (K) take longest. Source: LLVM SISchedule.td,
+// SIDPFullSpeedModel and SIDPGFX940FullSpeedModel.
+std::uint8_t passes_of(Target target, std::string_view n) {
   const bool small = n.find("_4x4x") != n.npos, large = n.find("_32x32x") != n.npos;
-  if (n.starts_with("v_mfma_f64")) return small ? MatrixWaits{6, 9, 6} : MatrixWaits{11, 18, 11};
-  if (target == Target::gfx90a) {
-    const std::uint8_t states = small ? 5 : large ? 19 : 11;
-    return {states, states, states};
-  }
-  const int passes = small ? 2 : large ? 8 : 4;
-  const bool full_rate = n.ends_with("f32") && n.find("xf32") == n.npos && !n.starts_with("v_smfmac");
-  const auto states = static_cast<std::uint8_t>(passes + (full_rate ? 2 : 3));
-  return {states, states, states};
+  if (n.starts_with("v_mfma_f64")) return small ? 4 : 16;
+  if (small) return 2;
+  if (target == Target::gfx90a) return large ? 16 : 8;
+  const std::size_t step = n.find(large ? "_32x32x" : "_16x16x") + 7;
+  const bool long_steps = std::atoi(n.data() + step) >= 8 || n.ends_with("xf32") || n.starts_with("v_smfmac");
+  return static_cast<std::uint8_t>((large ? 8 : 4) * (long_steps ? 1 : 2));
 }
 
 bool is_data_of(const Inst& i, const Span& span) {
@@ -51,7 +55,7 @@ bool is_data_of(const Inst& i, const Span& span) {
 void WaitStates::forget() {
   scalar_valu_.fill({});
   setreg_.fill({});
-  m0_salu_ = {};
+  m0_salu_ = dgemm_ = {};
   vectors_.assign(512, {});
 }
 
@@ -79,9 +83,56 @@ void WaitStates::scalar_rules(const Wave& w, const Described& d, std::vector<Hit
     need(setreg_[static_cast<unsigned>(i.simm) & 63], 2, "s_setreg, then the same hardware register", hits);
   if (n == "s_sendmsg" || n.starts_with("s_movrel") || n == "s_ttracedata" || d.to_lds)
     need(m0_salu_, 1, "SALU writes M0, the next instruction needs it", hits);
+  if (d.matrix) need(scalar_valu_[kExecLo], 4, "VALU writes EXEC, MFMA", hits);
+  if (n == "v_fma_f64" || n.starts_with("v_fmac_f64")) need(dgemm_, 2, "MFMA on doubles, v_fma_f64", hits);
   if (!contains(kGfx940, w.target) || !d.valu) return;
   each_scalar(2, "VALU writes SGPR or VCC, VALU reads it");
   if (is_lane_move(n)) need(scalar_valu_[kExecLo], 4, "VALU writes EXEC, lane move", hits);
+}
+
+WaitStates::Matrix WaitStates::matrix_of(const Wave& w, const Inst& i) {
+  const std::string_view n = name_of(i);
+  const bool dgemm = n.starts_with("v_mfma_f64");
+  const bool full_rate = n.ends_with("f32") && n.find("xf32") == n.npos && !n.starts_with("v_smfmac");
+  const auto count = static_cast<std::uint16_t>(dwords(i.dst.type, w.size));
+  return {passes_of(w.target, n), dgemm, !dgemm && !(full_rate && contains(kGfx940, w.target)), {true, i.dst.index, count, 3}};
+}
+
+// Source for these and write_rules: LLVM GCNHazardRecognizer, checkMAIVALUHazards.
+unsigned WaitStates::read_states(const Matrix& by, bool memory) {
+  if (by.dgemm && memory) return by.passes == 4 ? 9 : 18;
+  return write_states(by);
+}
+unsigned WaitStates::write_states(const Matrix& by) {
+  if (by.dgemm) return by.passes == 4 ? 6 : 11;
+  return by.passes + (by.xdl ? 3u : 2u);
+}
+
+// Operands of a matrix instruction that an earlier one, or the VALU, has written.
+// Source: LLVM GCNHazardRecognizer, checkMAIHazards90A.
+void WaitStates::matrix_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const {
+  const Matrix me = matrix_of(w, *d.inst);
+  const bool gfx90a = w.target == Target::gfx90a;
+  const auto as_summand = [&](const Matrix& by, const Span& span) -> unsigned {
+    if (gfx90a && by.dgemm && !me.dgemm) return 0;
+    if (by.result.first == span.first && by.result.count == span.count) {
+      if (by.dgemm && me.dgemm && by.passes == 4 && me.passes == 4) return 4;
+      return !gfx90a && by.passes == 2 ? 2 : 0;
+    }
+    if (by.dgemm) return me.xdl ? 0 : by.passes == 4 ? 4 : 9;
+    if (gfx90a) return by.passes + (me.dgemm ? 1u : 0u);
+    return me.xdl && !by.xdl ? 0 : by.passes + (by.xdl ? 1u : 0u);
+  };
+  for (const Span& span : d.reads) {
+    if (!span.vector) continue;
+    const bool summand = is_register(summand_of(*d.inst), span);
+    for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r) {
+      const Vector& v = vectors_[r];
+      if (!v.dot_row) need(v.valu, 2, "VALU writes VGPR, MFMA reads it", hits);
+      if (summand) need(v.matrix, as_summand(v.writer, span), "MFMA writes VGPR, MFMA adds to it too early", hits);
+      else need(v.matrix, read_states(v.writer, false), "MFMA writes VGPR, it is read too early", hits);
+    }
+  }
 }
 
 void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const {
@@ -90,33 +141,53 @@ void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit
   const bool gfx940 = contains(kGfx940, w.target);
   const bool memory = is_vector_memory(i.format) || i.format == Format::ds;
   if (!d.valu && !memory) return;
+  if (d.matrix) matrix_rules(w, d, hits);
   for (const Span& span : d.reads) {
     if (!span.vector) continue;
-    // The accumulator of a matrix instruction has rules of its own.
-    const Operand& sum = i.row->flags & kReadsDst ? i.dst : i.src[2];
-    const bool accumulator = d.matrix && sum.kind == OperandKind::vgpr && span.first == sum.index;
     for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r) {
       const Vector& v = vectors_[r];
-      if (!accumulator)
-        need(v.matrix, memory ? v.matrix_memory : v.matrix_valu, "MFMA writes VGPR, it is read too early", hits);
+      if (!d.matrix) need(v.matrix, read_states(v.writer, memory), "MFMA writes VGPR, it is read too early", hits);
       if (d.valu && i.dpp.kind != Dpp::Kind::none && span.first == i.src[0].index)
         need(v.valu, 2, "VALU writes VGPR, DPP reads it", hits);
-      if (!d.matrix && v.dot_row && v.dot_row != i.row) need(v.dot, 3, "v_dot writes VGPR, it is read too early", hits);
+      // The same dot product may add to it at once.
+      if (!d.matrix && v.dot_row && (v.dot_row != i.row || !is_register(summand_of(i), span)))
+        need(v.dot, 3, "v_dot writes VGPR, it is read too early", hits);
+      if (memory && w.target == Target::gfx90a && dgemm_.end > v.valu.end)
+        need(v.valu, 2, "VALU writes VGPR, MFMA on doubles, memory reads it", hits);
       if (!gfx940 || !d.valu) continue;
       if (!is_transcendental(n)) need(v.trans, 1, "transcendental writes VGPR, VALU reads it", hits);
       need(v.part, 1, "VALU writes a part of a VGPR, VALU reads it", hits);
       if (n == "v_readlane_b32" || n == "v_readfirstlane_b32") need(v.valu, 1, "VALU writes VGPR, v_readlane reads it", hits);
     }
   }
-  if (d.matrix) return;
+  if (!d.matrix) write_rules(w, d, hits);
+}
+
+void WaitStates::write_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const {
   for (const Span& span : d.writes) {
     if (!span.vector) continue;
     for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r) {
       const Vector& v = vectors_[r];
-      need(v.matrix, v.matrix_write, "MFMA writes VGPR, it is overwritten too early", hits);
-      if (d.valu) need(v.wide_store, gfx940 ? 2 : 1, "data of a wide store is overwritten too early", hits);
+      need(v.matrix, write_states(v.writer), "MFMA writes VGPR, it is overwritten too early", hits);
+      need(v.summand, v.free_after, "MFMA reads its accumulator, it is overwritten too early", hits);
+      if (v.dot_row && v.dot_row != d.inst->row) need(v.dot, 3, "v_dot writes VGPR, it is overwritten too early", hits);
+      if (d.valu) need(v.wide_store, contains(kGfx940, w.target) ? 2 : 1, "data of a wide store is overwritten too early", hits);
     }
   }
+}
+
+void WaitStates::record_result(const Wave& w, const Described& d, Vector& v, const Mark& mark) const {
+  const std::string_view n = name_of(*d.inst);
+  v = {};
+  if (d.matrix) {
+    v.matrix = mark;
+    v.writer = matrix_of(w, *d.inst);
+    return;
+  }
+  v.valu = mark;
+  if (is_transcendental(n)) v.trans = mark;
+  if (writes_part(*d.inst)) v.part = mark;
+  if (is_dot(n)) v.dot = mark, v.dot_row = d.inst->row;
 }
 
 void WaitStates::record(const Wave& w, const Described& d) {
@@ -131,18 +202,18 @@ void WaitStates::record(const Wave& w, const Described& d) {
           continue;
         }
         if (r >= vectors_.size()) break;
-        Vector& v = vectors_[r];
-        v = {};
-        v.valu = mark;
-        if (is_transcendental(n)) v.trans = mark;
-        if (writes_part(i)) v.part = mark;
-        if (n.starts_with("v_dot")) v.dot = mark, v.dot_row = i.row;
-        if (d.matrix) {
-          const MatrixWaits waits = matrix_waits(w.target, n);
-          v.matrix = mark;
-          v.matrix_valu = waits.valu, v.matrix_memory = waits.memory, v.matrix_write = waits.write;
-        }
+        record_result(w, d, vectors_[r], mark);
       }
+    if (!d.matrix) return;
+    const Matrix me = matrix_of(w, i);
+    if (me.dgemm) dgemm_ = mark;
+    if (me.dgemm || (contains(kGfx940, w.target) && !me.xdl)) return;
+    for (const Span& span : d.reads)
+      if (is_register(summand_of(i), span))
+        for (unsigned r = span.first; r < unsigned{span.first} + span.count && r < vectors_.size(); ++r) {
+          vectors_[r].summand = mark;
+          vectors_[r].free_after = static_cast<std::uint8_t>(me.passes - 1);
+        }
   } else if (is_scalar_alu(i.format)) {
     for (const Span& span : d.writes)
       if (!span.vector)

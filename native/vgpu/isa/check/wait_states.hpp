@@ -32,20 +32,34 @@ class WaitStates {
     std::int64_t end = -1000;   // wait states counted when the instruction had issued
     std::uint64_t pc = 0;
   };
-  struct Vector {
-    Mark valu, trans, part, dot, matrix, wide_store;
-    const Row* dot_row = nullptr;
-    std::uint8_t matrix_valu = 0, matrix_memory = 0, matrix_write = 0;  // wait states that the last MFMA asks for
+  // What of a matrix instruction others have to wait for.
+  struct Matrix {
+    std::uint8_t passes = 0;
+    bool dgemm = false, xdl = false;  // on doubles; by the unit that starts apart from the VALU's
+    Span result;
   };
+  struct Vector {
+    Mark valu, trans, part, dot, matrix, wide_store, summand;
+    const Row* dot_row = nullptr;
+    Matrix writer;           // of `matrix`
+    std::uint8_t free_after = 0;  // states after `summand`, when a matrix instruction has read it as its accumulator
+  };
+  static Matrix matrix_of(const Wave& w, const Inst& i);
+  // Until its result may be read, by a VALU instruction (or as a factor of another matrix) or by memory, and overwritten.
+  static unsigned read_states(const Matrix& by, bool memory);
+  static unsigned write_states(const Matrix& by);
   void forget();
   void need(const Mark& mark, unsigned states, const char* rule, std::vector<Hit>& hits) const;
   void scalar_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const;
   void vector_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const;
+  void matrix_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const;
+  void write_rules(const Wave& w, const Described& d, std::vector<Hit>& hits) const;
   void record(const Wave& w, const Described& d);
+  void record_result(const Wave& w, const Described& d, Vector& v, const Mark& mark) const;
 
   std::int64_t now_ = 0;
   std::array<Mark, kScalarRegs> scalar_valu_;  // scalar registers that a VALU instruction wrote
-  Mark m0_salu_;
+  Mark m0_salu_, dgemm_;
   std::array<Mark, 64> setreg_;
   std::vector<Vector> vectors_;
 };
