@@ -18,7 +18,9 @@ from kerncap.errors import HostError, UsageError
 NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
-VGPU_TARGETS = ("gfx90a", "gfx942", "gfx1100")
+VGPU_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
+# Of targets that not every distribution's runtimes know.
+TARGET_NEEDS = {"gfx950": "gfx950 needs an HSA runtime of ROCm 6.4 or newer (suite sid), and HIP 7 for HIP programs"}
 TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
 
 _VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|log=[0-4])\Z")
@@ -116,7 +118,7 @@ def capture_device(choice: str | None) -> Device:
             raise HostError(
                 "this host has no GPU, and no device was named",
                 code="host.no-gpu",
-                hint="--device vgpu:gfx942 (or vgpu:gfx90a, vgpu:gfx1100)",
+                hint=f"--device vgpu:gfx942 (or {', '.join(f'vgpu:{t}' for t in VGPU_TARGETS if t != 'gfx942')})",
             )
         return Device("gpu", index=0)
     if device.kind == "gpu" and device.index >= len(gpus):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from containers import DevContainer, running
+from containers import UNKNOWN_TARGETS, DevContainer, running
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("trixie", "sid")
@@ -38,6 +38,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "suite" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--suite") or SUITES
         metafunc.parametrize("suite", [s for s in SUITES if s in chosen], scope="session", indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        suite, target = parameters.get("suite"), parameters.get("target")
+        if target in UNKNOWN_TARGETS.get(suite, ()):
+            item.add_marker(pytest.mark.skip(reason=f"{suite}'s compiler and HSA runtime do not know {target}"))
 
 
 @pytest.fixture(scope="session")

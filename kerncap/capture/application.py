@@ -126,10 +126,12 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
         )
     seen = read_listing(work_dir)
     if done.returncode != 0 and not seen.kernels:
+        alone = alone_hint(order.command)
+        needs = native.TARGET_NEEDS.get(order.device.target or "")
         return CaptureError(
             f"the application {status} before it dispatched a kernel",
             code="capture.application-died",
-            hint=alone_hint(order.command),
+            hint=f"{needs}; otherwise: {alone}" if needs else alone,
         )
     if not seen.processes:
         return CaptureError(

@@ -5,7 +5,9 @@
 #include <pthread.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <string>
 
 #include "base/digest.hpp"
 #include "base/log.hpp"
@@ -36,9 +38,28 @@ void report(const char* control_path, const Error& error) noexcept {
   if (const auto work_dir = work_dir_of(control_path)) write_error(*work_dir, error);
 }
 
+// A runtime leaves out the virtual GPU when it does not know its target.
+void require_the_virtual_gpu() {
+  const char* const config = std::getenv("KERNCAP_VGPU");
+  if (config == nullptr) return;
+  bool found = false;
+  const auto visit = [](hsa_agent_t agent, void* data) {
+    hsa_device_type_t device{};
+    check(hsa().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &device), "hsa_agent_get_info");
+    *static_cast<bool*>(data) |= device == HSA_DEVICE_TYPE_GPU;
+    return HSA_STATUS_SUCCESS;
+  };
+  check(hsa().core.hsa_iterate_agents_fn(visit, &found), "hsa_iterate_agents");
+  if (found) return;
+  const std::string target = std::string(config).substr(0, std::strcspn(config, ","));
+  throw Error("host.no-agent", "the HSA runtime here lists no GPU: it does not know the virtual GPU's target " + target,
+              "a newer HSA runtime (gfx950: ROCm 6.4, suite sid), or another target");
+}
+
 void start(HsaApiTable& table, const char* control_path) {
   create_tool(read_control(control_path));
   save_originals(table);
+  require_the_virtual_gpu();
   install_memory_hooks(table);
   install_code_hooks(table);
   install_queue_hooks(table);

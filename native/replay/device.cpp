@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -108,7 +109,12 @@ Device open_device(std::uint32_t number) {
   const std::vector<hsa_agent_t> gpus = agents_of(HSA_DEVICE_TYPE_GPU);
   const std::vector<hsa_agent_t> cpus = agents_of(HSA_DEVICE_TYPE_CPU);
   if (number >= gpus.size() || cpus.empty()) {
-    throw Error("host.no-agent", "there is no GPU " + std::to_string(number) + ": the HSA runtime sees " + std::to_string(gpus.size()), kDoctor);
+    // A runtime leaves out the virtual GPU when it does not know its target.
+    const char* const config = std::getenv("KERNCAP_VGPU");
+    const bool unknown = config != nullptr && gpus.empty();
+    throw Error("host.no-agent", "there is no GPU " + std::to_string(number) + ": the HSA runtime sees " + std::to_string(gpus.size()) +
+                (unknown ? ", it does not know the virtual GPU's target " + std::string(config).substr(0, std::strcspn(config, ",")) : ""),
+                unknown ? "a newer HSA runtime (gfx950: ROCm 6.4, suite sid)" : kDoctor);
   }
   Device device;
   device.gpu = gpus[number];

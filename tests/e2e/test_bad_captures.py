@@ -39,6 +39,19 @@ def test_a_dispatch_that_is_never_reached(workbench: Workbench, place: Path) -> 
     assert nothing_left(place)
 
 
+def test_a_target_that_the_runtimes_do_not_know(workbench: Workbench, place: Path) -> None:
+    """trixie's HSA runtime leaves the GPU out; sid's has it, and its HIP does not."""
+    program = workbench.program("vector_add")
+    argv = ["extract", "vector_add", "-o", place / "x.kcap", "--device", "vgpu:gfx950", "--", program]
+    if workbench.container.suite == "trixie":
+        said = workbench.error(3, *argv)["stderr"]
+        assert "it does not know the virtual GPU's target gfx950" in said
+    else:
+        said = workbench.error(5, *argv)["stderr"]
+        assert "gfx950 needs an HSA runtime of ROCm 6.4 or newer (suite sid), and HIP 7" in said
+    assert nothing_left(place)
+
+
 @pytest.mark.parametrize("how", ["abort", "kill"])
 def test_an_application_that_dies_in_mid_capture(workbench: Workbench, place: Path, how: str) -> None:
     program = workbench.program("big_buffer")

@@ -10,20 +10,23 @@ import os
 import subprocess
 
 import pytest
-from vgpu_programs import SIGABRT, SIGSEGV, TARGETS, Programs, passed
+from vgpu_programs import HSA_TARGETS, SIGABRT, SIGSEGV, TARGETS, Programs, passed
 
-# What rocminfo says on an MI210, an MI300X and an RX 7900 XTX.
+# What rocminfo says on an MI210, an MI300X, an MI350X and an RX 7900 XTX.
 ROCMINFO = {
     "gfx90a": "64(0x40) 104 4 32(0x20) 2048(0x800) 8 67108864(0x4000000)KB 16(0x10)KB,8192(0x2000)KB",
     "gfx942": "64(0x40) 304 4 32(0x20) 2048(0x800) 32 201326592(0xc000000)KB "
     "32(0x20)KB,4096(0x1000)KB,262144(0x40000)KB",
+    "gfx950": "64(0x40) 256 4 32(0x20) 2048(0x800) 32 301989888(0x12000000)KB "
+    "32(0x20)KB,4096(0x1000)KB,262144(0x40000)KB",
     "gfx1100": "32(0x20) 96 2 32(0x20) 1024(0x400) 6 25165824(0x1800000)KB 32(0x20)KB,6144(0x1800)KB,98304(0x18000)KB",
 }
+LDS = {"gfx950": "160(0xa0) KB"}
 ROCMINFO_FIELDS = ("Wavefront Size", "Compute Unit", "SIMDs per CU", "Max Waves Per CU", "Max Work-item Per CU")
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", HSA_TARGETS)
 def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
     done = programs.run(target, "rocminfo")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -39,7 +42,7 @@ def test_rocminfo_lists_the_agent(programs: Programs, target: str) -> None:
     assert said["Workgroup Max Size"] == "1024(0x400)"
     pools = [value.strip() for name, _, value in lines if name == "Segment"]
     assert pools == ["GLOBAL; FLAGS: COARSE GRAINED", "GLOBAL; FLAGS: EXTENDED FINE GRAINED", "GROUP"]
-    assert lines[[name for name, _, _ in lines].index("Pool 3") + 2][2].strip() == "64(0x40) KB"
+    assert lines[[name for name, _, _ in lines].index("Pool 3") + 2][2].strip() == LDS.get(target, "64(0x40) KB")
 
 
 @pytest.mark.soak
@@ -58,7 +61,7 @@ def test_hip_programs_with_a_large_bar(programs: Programs, target: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", HSA_TARGETS)
 def test_hsa_programs(programs: Programs, target: str) -> None:
     passed(programs.run_hsa(target, "dispatch", "profiling", "interrupts", "virtual_memory", "scratch"))
 
@@ -117,7 +120,7 @@ def test_queue_errors_reach_the_callback(programs: Programs) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", HSA_TARGETS)
 def test_errors_of_waves_reach_the_callback(programs: Programs, target: str) -> None:
     done = programs.run_hsa(target, "wave_errors")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -135,7 +138,7 @@ def test_page_faults_reach_the_handler_of_system_events(programs: Programs, sect
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", HSA_TARGETS)
 def test_an_illegal_instruction_is_named(programs: Programs, target: str) -> None:
     done = programs.run_hsa(target, "illegal_instruction")
     assert done.returncode == 0, done.stdout + done.stderr

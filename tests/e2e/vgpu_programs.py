@@ -7,9 +7,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from containers import DevContainer
+from containers import DevContainer, known_targets
 
 TARGETS = ("gfx90a", "gfx942", "gfx1100")
+HSA_TARGETS = (*TARGETS, "gfx950")  # no suite has a HIP runtime that knows gfx950
 SIGABRT, SIGSEGV = 134, 139
 
 Run = subprocess.CompletedProcess[str]
@@ -47,7 +48,7 @@ def build_programs(dev_container: DevContainer) -> Programs:
     dev_container.run(["hipcc", *archs, "-O2", sources / "vgpu_hip.hip", "-o", hip], check=True)
     dev_container.run(["g++", "-std=c++20", sources / "vgpu_hsa.cpp", "-o", hsa, "-lhsa-runtime64"], check=True)
     kernels = {}
-    for target in TARGETS:
+    for target in known_targets(dev_container.suite, HSA_TARGETS):
         kernels[target] = work / f"vgpu_hsa_{target}.hsaco"
         flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
         argv = ["hipcc", *flags, sources / "vgpu_hsa_kernels.hip", "-o", kernels[target]]

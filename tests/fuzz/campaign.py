@@ -30,6 +30,7 @@ from render import inputs, render
 
 HERE = Path(__file__).resolve().parent
 TARGETS = ("gfx90a", "gfx942", "gfx1100")
+NEWER = {"gfx950": 20}  # the LLVM that knows it first
 LEVELS = ("O0", "O1", "O2", "O3", "Os", "fast")
 LANGUAGE = ["-std=c++17", "-fwrapv", "-fno-strict-float-cast-overflow", "-ffp-contract=off", "-w"]
 # _Float16 operations round one by one, as they do on the device.
@@ -222,7 +223,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--native", type=Path, required=True, help="folder of the native build")
     parser.add_argument("--seeds", default="1:40", help="FIRST:END")
-    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--targets", help="default: all that the compiler knows")
     parser.add_argument("--levels", default=",".join(LEVELS))
     parser.add_argument("--all-levels", action="store_true", help="every seed at every level")
     parser.add_argument("--time", type=float, default=0, help="seconds: stop then, whatever seeds are left")
@@ -234,6 +235,10 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the program of the first seed and target, and stop")
     args = parser.parse_args()
     clang, version = find_clang()
+    if args.targets is None:
+        args.targets = ",".join((*TARGETS, *(target for target, first in NEWER.items() if version >= first)))
+        for target in (target for target, first in NEWER.items() if version < first):
+            print(f"campaign: without {target}, which {clang} does not know")
     work = Path(tempfile.mkdtemp(prefix="kerncap-fuzz-"))
     bench = Bench(
         clang,

@@ -44,7 +44,7 @@ typedef f64 d2 __attribute__((ext_vector_type(2)));
 extern "C" double ldexp(double, int);
 extern "C" float ldexpf(float, int);
 #endif
-#if defined(__gfx90a__) || defined(__gfx942__)
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define GFX9 1
 #else
 #define GFX9 0

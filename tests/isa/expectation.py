@@ -59,7 +59,7 @@ def check(document: dict[str, Any]) -> Compared:
             for where, text in _atomic_row(key, {**row, "name": name}, document["target"]):
                 out.add(key, None if text is None else f"{where}: {text}")
             continue
-        define = model.find(name)
+        define = model.find_for(name, document["target"])
         if define is None or row["fidelity"] == "unsupported":
             continue
         inputs = [[int(v, 16) for v in values] for values in row["inputs"]]

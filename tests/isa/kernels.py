@@ -116,7 +116,7 @@ def salu_statement(row: dict[str, Any]) -> str:
 def wanted(row: dict[str, Any]) -> bool:
     kinds = source_kinds(row)
     plain = row["fidelity"] != "unsupported" and row["format"] in VALU + SALU and bool(kinds) and "simm" not in kinds
-    few = all(kind not in ("b96", "b128", "b256", "b512", "b1024") for kind in (*kinds, row["dst"]))
+    few = all(kind not in ("b96", "b128", "b192", "b256", "b512", "b1024") for kind in (*kinds, row["dst"]))
     return plain and few and not any(part in row["name"] for part in LEFT_OUT)
 
 
@@ -261,7 +261,7 @@ def assembly(kernels: Sequence[Kernel], target: str) -> str:
         out += [f".L{k.symbol}_end:", f".size {k.symbol}, .L{k.symbol}_end-{k.symbol}"]
     out += [".rodata"]
     for k in kernels:
-        accum = "  .amdhsa_accum_offset 32\n" if target in ("gfx90a", "gfx942") else "  .amdhsa_wavefront_size32 1\n"
+        accum = "  .amdhsa_accum_offset 32\n" if target.startswith("gfx9") else "  .amdhsa_wavefront_size32 1\n"
         out += [
             ".p2align 6",
             f".amdhsa_kernel {k.symbol}",

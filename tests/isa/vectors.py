@@ -2,6 +2,7 @@
 
 Usage: vectors.py ROWS.json > tests/native/data/isa_vectors.txt; ROWS.json is the output of `kerncap-isa rows`. A line:
     NAME CARRY OLD SOURCES -> DST BIT
+NAME: NAME@ocp where the 8-bit floats are those of OCP, on other targets than gfx942;
 CARRY: the lane's bit of a carry-in or select mask, or SCC; OLD: the destination before; SOURCES: hex, comma-separated;
 DST: hex, `nan` for any quiet NaN, `-` for none; BIT: of the mask result or SCC afterwards, `-` where nobody looks.
 """
@@ -61,6 +62,11 @@ def source_kinds(row: dict[str, object]) -> list[str]:
 def of_row(row: dict[str, object], count: int = COUNT) -> Iterator[Vector]:
     """Vectors of a row, or none when the model does not define it."""
     name = str(row["name"])
+    yield from _of_name(row, name, count)
+    yield from _of_name(row, name + model.OCP, count)
+
+
+def _of_name(row: dict[str, object], name: str, count: int) -> Iterator[Vector]:
     define = model.find(name)
     if define is None or row["format"] not in SCALAR + VECTOR or row["fidelity"] == "unsupported":
         return

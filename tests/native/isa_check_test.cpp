@@ -194,9 +194,9 @@ TEST(Checks, NamesOfChecks) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx11, ::testing::Values("gfx1100"),
                          [](const auto& instance) { return instance.param; });
-INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx9, ::testing::Values("gfx90a", "gfx942"),
+INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx9, ::testing::ValuesIn(compiled_targets("gfx9")),
                          [](const auto& instance) { return instance.param; });
-INSTANTIATE_TEST_SUITE_P(Targets, Checked, ::testing::Values("gfx90a", "gfx942", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Targets, Checked, ::testing::ValuesIn(compiled_targets()),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <regex>
 #include <sstream>
 
+#include "isa_harness.hpp"
 #include "vgpu/isa/decode/decoder.hpp"
 #include "vgpu/isa/print/printer.hpp"
 
@@ -104,7 +105,7 @@ TEST_P(Disassembly, AgreesWithLlvm) {
   RecordProperty("compared", static_cast<int>(compared));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Disassembly, ::testing::Values("gfx90a", "gfx942", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Targets, Disassembly, ::testing::ValuesIn(compiled_targets()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

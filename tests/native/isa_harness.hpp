@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vgpu/isa/check/check.hpp"
@@ -25,6 +27,17 @@ class HostMemory final : public Memory {
   std::map<std::uint64_t, Mapping> by_end_;
   std::atomic<std::uint64_t> generation_{1};
 };
+
+#ifdef KERNCAP_ISA_TARGETS
+// The targets whose test kernels this tool chain compiles (native/vgpu/CMakeLists.txt), those that begin with `prefix`.
+inline std::vector<std::string> compiled_targets(std::string_view prefix = "gfx") {
+  std::vector<std::string> out;
+  std::istringstream names(KERNCAP_ISA_TARGETS);
+  for (std::string name; std::getline(names, name, ',');)
+    if (name.starts_with(prefix)) out.push_back(name);
+  return out;
+}
+#endif
 
 // An ELF code object, loaded and relocated.
 class CodeObject {

@@ -271,7 +271,7 @@ std::vector<std::string> levels() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels,
-                         ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::ValuesIn(levels())),
+                         ::testing::Combine(::testing::ValuesIn(compiled_targets()), ::testing::ValuesIn(levels())),
                          [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 
 }  // namespace

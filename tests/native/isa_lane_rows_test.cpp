@@ -6,7 +6,7 @@
 namespace kerncap::vgpu::isa::test {
 namespace {
 
-constexpr Target kGfx9Targets[] = {Target::gfx90a, Target::gfx942};
+constexpr Target kGfx9Targets[] = {Target::gfx90a, Target::gfx942, Target::gfx950};
 
 std::uint32_t numbered(unsigned lane) { return 100 + lane; }
 

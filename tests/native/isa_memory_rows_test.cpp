@@ -262,7 +262,7 @@ TEST(MemoryRows, FloatCompareAndStore) {
     if (name.ends_with("64")) check_float_compare<double, u64>(target, row);
     else check_float_compare<float, u32>(target, row);
   });
-  EXPECT_EQ(rows, 3u * 4 + 3);
+  EXPECT_EQ(rows, kTargetList.size() * 4 + 3);
 }
 
 // Two dwords, each replaced where bit 31 of its data is set, by the other bits.
@@ -305,7 +305,21 @@ TEST(MemoryRows, AddressByLane) {
       }
     }
   });
-  EXPECT_EQ(rows, 6u);
+  EXPECT_EQ(rows, kTargetList.size() * 2);
+}
+
+// load_lds_dwordx3 and x4: 16 bytes a lane in LDS; of x3 the fourth dword stays.
+void check_wide_load_to_lds(Target target, const Row& row, unsigned bytes) {
+  MemoryMachine m(target, row.format), before(target, Format::ds);
+  m.wave.s[kM0] = 64;
+  m.run(row);
+  for (unsigned l = 0; l < m.wave.size; ++l) {
+    const std::size_t at = 64 + kOffset + 16 * l;
+    std::uint8_t expected[16];
+    std::memcpy(expected, before.wave.group->lds.data() + at, 16);
+    if (m.on(l)) std::memcpy(expected, m.at(l), bytes);
+    ASSERT_EQ(std::memcmp(m.wave.group->lds.data() + at, expected, 16), 0) << "lane " << l;
+  }
 }
 
 // load_lds_*: element l goes to LDS at m0 + offset + 4 * l, a dword each.
@@ -314,6 +328,7 @@ TEST(MemoryRows, LoadsToLds) {
   for_each_memory_row([&](Target target, const Row& row, std::string_view name) {
     if (!name.starts_with("load_lds_")) return;
     ++rows;
+    if (name.ends_with("x3") || name.ends_with("x4")) return check_wide_load_to_lds(target, row, name.ends_with("x3") ? 12 : 16);
     MemoryMachine m(target, row.format);
     m.wave.s[kM0] = 64;
     m.run(row);
@@ -331,7 +346,7 @@ TEST(MemoryRows, LoadsToLds) {
       ASSERT_EQ(value, m.on(l) ? expected : initial) << "lane " << l;
     }
   });
-  EXPECT_EQ(rows, 15u);  // five of global on gfx90a and gfx942, of scratch on gfx942
+  EXPECT_EQ(rows, 3u * 5 + 2 * 5 + 2);  // five of global on gfx9, of scratch from gfx942 on; two wide ones of gfx950
 }
 
 // Two addresses: offsets in units of the element, times 64 in the stride forms.
@@ -381,7 +396,7 @@ TEST(MemoryRows, TwoAddresses) {
         }
     }
   });
-  EXPECT_EQ(rows, 3u * 12);
+  EXPECT_EQ(rows, kTargetList.size() * 12);
 }
 
 // What has no effect here, and appends: the count of active lanes.

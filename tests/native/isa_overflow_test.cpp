@@ -7,7 +7,7 @@
 namespace kerncap::vgpu::isa::test {
 namespace {
 
-constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx1100};
+constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx950, Target::gfx1100};
 constexpr std::uint32_t kMax = 0x7bff, kInfinity = 0x7c00, kNegative = 0x8000;
 constexpr std::uint32_t k60000 = 0x7b53, kTwo = 0x4000, kOne = 0x3c00;
 
@@ -100,6 +100,22 @@ TEST(Overflow, EightBitFloats) {
   EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {f32(1.0f), f32(-1e9f)}, true, [](Inst& i) { i.op_sel = 8; }), 0xff40bbbb);
   EXPECT_EQ(result(t, "v_cvt_pk_fp8_f32", {0x7f800000, f32(1.0f)}, true), 0xaaaa4080) << "an infinity is not a number there";
   EXPECT_EQ(result(t, "v_cvt_sr_fp8_f32", {f32(-1000.0f), 0}, true, [](Inst& i) { i.op_sel = 8; }), 0xaaffbbbb);
+}
+
+TEST(Overflow, EightBitFloatsOfOcp) {
+  const Target t = Target::gfx950;
+  EXPECT_EQ(result(t, "v_cvt_pk_fp8_f32", {f32(1000.0f), f32(-1000.0f)}, true), 0xaaaafe7e);
+  EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {f32(1.0f), f32(-1e9f)}, true, [](Inst& i) { i.op_sel = 8; }), 0xfb3cbbbb);
+  EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {0x7f800000, f32(1.0f)}, true), 0xaaaa3c7cu) << "a true infinity";
+  EXPECT_EQ(result(t, "v_cvt_sr_fp8_f32", {f32(-1000.0f), 0}, true, [](Inst& i) { i.op_sel = 8; }), 0xaafebbbb);
+}
+
+TEST(Overflow, ConversionsWithoutARule) {
+  Machine m(Target::gfx950);
+  m.wave.mode.other = kFp16Overflow;
+  Inst in = m.build("v_cvt_scalef32_pk_fp8_f32", v(1), {v(10), v(11), v(12)});
+  execute_saturating(m.wave, in);
+  EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
 }
 
 TEST(Overflow, WhatHasNoHalves) {

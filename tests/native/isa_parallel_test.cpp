@@ -279,7 +279,7 @@ TEST_P(Parallel, AChildOfForkRunsDispatchesToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel,
-                         ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::Values(1u, 2u, 5u)),
+                         ::testing::Combine(::testing::ValuesIn(compiled_targets()), ::testing::Values(1u, 2u, 5u)),
                          [](const auto& one) { return std::get<0>(one.param) + "_" + std::to_string(std::get<1>(one.param)); });
 
 // Runs in a process of its own, which starts without helpers.

@@ -388,7 +388,7 @@ TEST(Mubuf, BoundsAreSemantics) {
 
 // Source: "CDNA3 ISA" and LLVM AMDGPUUsage, loads to LDS: m0 + offset + 4 * lane; the offset counts on both sides.
 TEST(Mubuf, LoadsToLds) {
-  for (Target t : {Target::gfx90a, Target::gfx942}) {
+  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx950}) {
     Machine m(t);
     std::array<std::uint32_t, 8> data{0x80, 2, 0xfffffff0, 4, 5, 6, 7, 8};
     m.memory_.add(data.data(), sizeof data);
@@ -413,13 +413,14 @@ TEST(Mubuf, LoadsToLds) {
     m.run({0xe0451004, 0x80010001});
     EXPECT_EQ(m.lds(20), 0u);
   }
-  // 128-bit loads have no such form on these targets.
+  // 128-bit loads have such a form on gfx950 only.
+  EXPECT_EQ(decode(Target::gfx950, 64, Words{0xe05d1004, 0x80010001}, 0).status, Decoded::Status::ok);
   EXPECT_EQ(decode(Target::gfx942, 64, Words{0xe05d1004, 0x80010001}, 0).status, Decoded::Status::unknown);
 }
 
 // gfx90a has a bit for what has an opcode of its own on gfx942.
 TEST(Global, LoadsToLds) {
-  for (Target t : {Target::gfx90a, Target::gfx942}) {
+  for (Target t : {Target::gfx90a, Target::gfx942, Target::gfx950}) {
     Machine m(t);
     std::array<std::uint32_t, 4> data{1, 2, 3, 4};
     m.memory_.add(data.data(), sizeof data);
@@ -447,7 +448,7 @@ TEST(Atomics, DenormalsOfAnAddition) {
     m.address(0, 0, &cell);
     m.v(4, 0) = sign_tiny;
     m.run(t == Target::gfx1100 ? Words{0xdd5a0000, 0x007c0400} : Words{0xdd348000, 0x007f0400});
-    EXPECT_EQ(cell, t == Target::gfx942 ? 2u : 0u) << name(t);
+    EXPECT_EQ(cell, contains(kGfx940, t) ? 2u : 0u) << name(t);
     m.v(0, 0) = 8;
     m.v(1, 0) = sign_tiny;
     const Words add = t == Target::gfx1100 ? Words{0xd8540000, 0x00000100} : Words{0xd82a0000, 0x00000100};

@@ -172,7 +172,7 @@ TEST_P(ValuKernels, MathOfDoubles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ValuKernels,
-                         ::testing::Combine(::testing::Values("gfx90a", "gfx942", "gfx1100"), ::testing::Values("O2")),
+                         ::testing::Combine(::testing::ValuesIn(compiled_targets()), ::testing::Values("O2")),
                          [](const auto& p) { return std::get<0>(p.param) + std::get<1>(p.param); });
 
 }  // namespace

@@ -36,6 +36,10 @@ TEST(Topology, NodesAreTheCpuAndTheGpus) {
 TEST(Topology, TargetsDiffer) {
   EXPECT_THAT(read(parse_config("gfx90a"), "nodes/1/properties"), HasSubstr("\ngfx_target_version 90010\n"));
   EXPECT_THAT(read(parse_config("gfx942"), "nodes/1/properties"), HasSubstr("\ngfx_target_version 90402\n"));
+  EXPECT_THAT(read(parse_config("gfx942"), "nodes/1/properties"), HasSubstr("\nlds_size_in_kb 64\n"));
+  const std::string mi350 = read(parse_config("gfx950"), "nodes/1/properties");
+  EXPECT_THAT(mi350, HasSubstr("\ngfx_target_version 90500\n"));
+  EXPECT_THAT(mi350, HasSubstr("\nlds_size_in_kb 160\n"));
   const std::string navi = read(parse_config("gfx1100"), "nodes/1/properties");
   EXPECT_THAT(navi, HasSubstr("\ngfx_target_version 110000\n"));
   EXPECT_THAT(navi, HasSubstr("\nwave_front_size 32\n"));

@@ -66,12 +66,13 @@ def run(
     script: str,
     kernel: str = "vector_add",
     timeout_s: float = 20.0,
+    device: Device | None = None,
     **selection: object,
 ) -> Captured:
     work = tmp_path / "work"
     work.mkdir()
     wanted = Selection(kernel, **selection)  # type: ignore[arg-type]
-    order = Order(wanted, ("sh", "-c", WORK + script), Device("gpu"), timeout_s=timeout_s)
+    order = Order(wanted, ("sh", "-c", WORK + script), device or Device("gpu"), timeout_s=timeout_s)
     return run_application(order, work, files, on_stdout=lambda _: None)
 
 
@@ -155,6 +156,13 @@ def test_an_end_in_mid_capture_by_its_own_will(tmp_path: Path, files: NativeFile
     error = failure(tmp_path, files, "mkdir $W/capture.partial; touch $W/claim; exit 0")
     assert error.code == "capture.application-died"
     assert "--after stop" in str(error.hint)
+
+
+def test_a_target_that_the_runtimes_may_not_know(tmp_path: Path, files: NativeFiles) -> None:
+    (files.directory / "libkerncap-vgpu.so").touch()
+    error = failure(tmp_path, files, "exit 3", device=Device("vgpu", "gfx950"))
+    assert str(error.hint).startswith("gfx950 needs an HSA runtime of ROCm 6.4 or newer")
+    assert "exit 3" in str(error.hint)
 
 
 def test_death_before_any_kernel(tmp_path: Path, files: NativeFiles) -> None:

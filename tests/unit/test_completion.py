@@ -100,4 +100,4 @@ def test_installed_in_bash(folder: Path, tmp_path: Path) -> None:
     printf '%s\\n' "${COMPREPLY[@]}"
     """
     done = subprocess.run([bash, "--norc", "-c", script], env=env, cwd=folder, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["gfx90a", "gfx942"], done.stderr
+    assert done.stdout.splitlines() == ["gfx90a", "gfx942", "gfx950"], done.stderr

@@ -13,6 +13,7 @@ struct Entry {
 constexpr const char* kManual = "accuracy stated with the instruction in the MI300 and RDNA3 ISA manuals";
 constexpr const char* kAssumed = "no ISA manual states one; assumed";
 constexpr const char* kSeed = "which seed bits count for results below the smallest normal number is not published; the others are exact";
+constexpr const char* kSeedBits = "which seed bits count is not published; the top ones assumed";
 constexpr const char* kFormat = "rounding of normalised and half formats is not published; the others are exact";
 constexpr const char* kOrder = "order and width of the additions are not published; assumed";
 
@@ -39,6 +40,9 @@ constexpr Entry kEntries[] = {
     {"buffer_load_format", {Bound::Kind::ulp, 1, kFormat}},
     {"buffer_store_format", {Bound::Kind::ulp, 1, kFormat}},
     {"tbuffer_", {Bound::Kind::ulp, 1, kFormat}},
+    {"v_cvt_scalef32_sr_", {Bound::Kind::ulp, 1, kSeedBits}},
+    {"v_cvt_sr_f16", {Bound::Kind::ulp, 1, kSeedBits}},
+    {"v_cvt_sr_bf16", {Bound::Kind::ulp, 1, kSeedBits}},
     {"v_cvt_sr_", {Bound::Kind::ulp, 1, kSeed}},
     {"v_dot2_f16", {Bound::Kind::accumulate, 0x1.8p14, kOrder}},  // three roundings to a half
     {"v_dot2_bf16", {Bound::Kind::accumulate, 0x1.8p17, kOrder}},

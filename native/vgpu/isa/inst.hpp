@@ -134,6 +134,8 @@ struct alignas(64) Inst {
 static_assert(offsetof(Inst, sdst) == 128);
 
 inline constexpr std::uint16_t kNoOpcode = 0xffff;
+// Bit of the opcode of a matrix row that stands behind v_mfma_ld_scale_b32 (a pair of 16 bytes).
+inline constexpr std::uint16_t kScaledMatrix = 0x80;
 
 enum RowFlags : std::int32_t {
   kNone = 0,
@@ -157,6 +159,7 @@ enum RowFlags : std::int32_t {
   // handler takes their numbers as VGPR numbers.
   kVectorSources = 1 << 18,
   kPackedDpp = 1 << 19,   // a VOP3P row that takes DPP (gfx11)
+  kTruthTable = 1 << 20,  // VOP3: omod, abs and neg are a truth table, which the decoder puts into Inst::simm
   kReturns = 1 << 17,     // memory atomics: dst is the value before (DS *_rtn; FLAT/MUBUF when glc/sc0 is set)
 };
 

@@ -10,7 +10,7 @@ namespace kerncap::vgpu::isa {
 std::span<const Row> scalar_rows();  // SOP1/2/K/C/P, SMEM
 std::span<const Row> memory_rows();  // DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF
 // What a MUBUF load does when its lds bit is set (the element goes to LDS), or nullptr when it has no such form.
-Handler buffer_to_lds(const Row& row);
+Handler buffer_to_lds(const Row& row, Target target);
 // VALU, one table a file under valu/.
 std::span<const std::span<const Row>> valu_tables();  // VOP1, VOP2, VOPC, VOP3, VOP3P, MAI, VOPD
 // Conventions of the VALU rows: a row with kVccCarryOut has an sdst (VCC in VOP2 encodings, a field in VOP3: v_add_co_u32,

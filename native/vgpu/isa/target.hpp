@@ -34,8 +34,11 @@ constexpr std::string_view name(Target t) {
   }
   return "?";
 }
+// LDS that a workgroup may have. Source: LLVM, FeatureAddressableLocalMemorySize*, and its allocation granularity.
+constexpr std::uint32_t lds_limit(Target t) { return t == Target::gfx950 ? 160 * 1024 : 64 * 1024; }
+constexpr std::uint32_t lds_granule(Target t) { return t == Target::gfx950 ? 1280 : 512; }
 // The targets that can be asked for by name.
-inline constexpr std::array kTargetList{Target::gfx90a, Target::gfx942, Target::gfx1100};
+inline constexpr std::array kTargetList{Target::gfx90a, Target::gfx942, Target::gfx950, Target::gfx1100};
 constexpr std::optional<Target> target_from_name(std::string_view text) {
   for (Target t : kTargetList)
     if (name(t) == text) return t;

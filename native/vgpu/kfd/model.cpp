@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// MI210, MI300X and RX 7900 XTX. Source: topology properties of the amdgpu driver for these parts; family ids from
+// MI210, MI300X, MI350X and RX 7900 XTX. Source: topology properties of the amdgpu driver for these parts; family ids from
 // amdgpu_drm.h (AMDGPU_FAMILY_AI, AMDGPU_FAMILY_GC_11_0_0).
 constexpr Model kModels[] = {
     {.target = isa::Target::gfx90a, .gfx_target_version = 90010, .device_id = 0x740f, .family_id = 141,
@@ -18,6 +18,11 @@ constexpr Model kModels[] = {
      .cu_per_array = 10, .xccs = 8, .lds_kib = 64, .firmware = 124, .sdma_firmware = 22, .sdma_engines = 2,
      .sdma_xgmi_engines = 14, .vram_bytes = 192 * kGiB,
      .memory_gb_s = 5325, .product = "Virtual MI300X", .cache_kib = {32, 4096, 262144}},
+    {.target = isa::Target::gfx950, .gfx_target_version = 90500, .device_id = 0x75a0, .family_id = 141,
+     .simd_count = 1024, .simd_per_cu = 4, .wave_size = 64, .waves_per_simd = 8, .arrays = 32, .arrays_per_engine = 1,
+     .cu_per_array = 8, .xccs = 8, .lds_kib = 160, .firmware = 41, .sdma_firmware = 12, .sdma_engines = 2,
+     .sdma_xgmi_engines = 14, .vram_bytes = 288 * kGiB,
+     .memory_gb_s = 8000, .product = "Virtual MI350X", .cache_kib = {32, 4096, 262144}},
     {.target = isa::Target::gfx1100, .gfx_target_version = 110000, .device_id = 0x744c, .family_id = 145,
      .simd_count = 192, .simd_per_cu = 2, .wave_size = 32, .waves_per_simd = 16, .arrays = 12, .arrays_per_engine = 2,
      .cu_per_array = 8, .xccs = 1, .lds_kib = 64, .firmware = 550, .sdma_firmware = 21, .sdma_engines = 2,

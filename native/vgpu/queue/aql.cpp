@@ -24,7 +24,6 @@ static_assert(offsetof(amd_queue_t, write_dispatch_id) == 56 && offsetof(amd_que
 constexpr std::uint64_t kDescriptorBytes = 64, kDescriptorPropertiesOffset = 56;
 constexpr std::uint16_t kEnableWave32 = 1u << 10;
 
-constexpr std::uint32_t kMaxGroupBytes = 64 * 1024;
 constexpr std::uint32_t kMaxWorkgroup = 1024;
 constexpr std::uint32_t kUseScratchOnce = AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
 
@@ -161,9 +160,10 @@ std::optional<Queue::Step> AqlQueue::invalid_dispatch(const hsa_kernel_dispatch_
   if (workgroup > kMaxWorkgroup)
     return fail(QueueError::workgroup_too_large, "vgpu.bad-dispatch",
                 "workgroup of " + std::to_string(workgroup) + " workitems, the limit is 1024");
-  if (packet.group_segment_size > kMaxGroupBytes)
+  const std::uint32_t lds_limit = isa::lds_limit(gpu_.model.target);
+  if (packet.group_segment_size > lds_limit)
     return fail(QueueError::group_memory, "vgpu.bad-dispatch",
-                std::to_string(packet.group_segment_size) + " bytes of LDS, the limit is 65536");
+                std::to_string(packet.group_segment_size) + " bytes of LDS, the limit is " + std::to_string(lds_limit));
   if (packet.kernel_object == 0 || packet.kernel_object % 64 != 0)
     return fail(QueueError::invalid_code, "vgpu.bad-dispatch", "kernel object is null or misaligned");
   std::byte descriptor[kDescriptorBytes];

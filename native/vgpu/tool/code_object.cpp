@@ -11,7 +11,7 @@ namespace kerncap::vgpu::tool {
 namespace {
 
 // Source: LLVM AMDGPUUsage, "AMDGPU EF_AMDGPU_MACH Values". Generic targets share the encoding of the one they run on.
-constexpr std::uint32_t kMachMask = 0xff, kMach90a = 0x3f, kMach942 = 0x4c, kMach1100 = 0x41;
+constexpr std::uint32_t kMachMask = 0xff, kMach90a = 0x3f, kMach942 = 0x4c, kMach950 = 0x4f, kMach1100 = 0x41;
 
 constexpr std::uint16_t kMachineAmdgpu = 224;
 // kernel_code_properties of the descriptor, at byte 56; bit 10: wave32.
@@ -54,6 +54,7 @@ void set_target(CodeObject& object, std::uint32_t flags) {
   switch (flags & kMachMask) {
     case kMach90a: object.target = isa::Target::gfx90a; break;
     case kMach942: object.target = isa::Target::gfx942; break;
+    case kMach950: object.target = isa::Target::gfx950; break;
     case kMach1100: object.target = isa::Target::gfx1100; break;
     default:
       object.known_target = false;

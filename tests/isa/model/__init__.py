@@ -7,8 +7,9 @@ of conformance results.
 
 from softfloat import NAN
 
-from . import comparisons, conversions, floats, integers, scalar, short
-from .core import DEFAULT, Mode, Result, find
+from . import comparisons, conversions, floats, integers, scalar, short, small_floats
+from .core import DEFAULT, OCP, Mode, Result, find, find_for
 
-__all__ = ["DEFAULT", "NAN", "Mode", "Result", "find"]
-_TOPICS = (comparisons, conversions, floats, integers, scalar, short)  # each registers its definitions when imported
+__all__ = ["DEFAULT", "NAN", "OCP", "Mode", "Result", "find", "find_for"]
+# Each registers its definitions when imported.
+_TOPICS = (comparisons, conversions, floats, integers, scalar, short, small_floats)

@@ -57,6 +57,16 @@ def pattern(text: str) -> Callable[[Function], Function]:
     return register
 
 
+OCP = "@ocp"
+"""Behind the name of an instruction with OCP's 8-bit floats, where one of that name on gfx942 has other ones."""
+
+
+def find_for(name: str, target: str) -> Callable[[Mode, list[int], int, bool], Result | None] | None:
+    """The definition that holds on a target."""
+    own = find(name + OCP) if target != "gfx942" else None
+    return own or find(name)
+
+
 def find(name: str) -> Callable[[Mode, list[int], int, bool], Result | None] | None:
     """The definition of an instruction: (mode, sources, old destination, carry or SCC in) -> result."""
     name = name.replace("v_dual_", "v_")

@@ -31,7 +31,7 @@ extern "C" __global__ void cube(float* out, const float* in) {
   out[threadIdx.x] = __builtin_amdgcn_cubesc(x, y, z) + __builtin_amdgcn_cubetc(x, y, z) + __builtin_amdgcn_cubeid(x, y, z) + __builtin_amdgcn_cubema(x, y, z);
 }
 
-#if defined(__gfx90a__) || defined(__gfx942__)
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 extern "C" __global__ void doubles(double* d, const double* a, const double* b) {
   const int l = threadIdx.x;
   d[l] = __builtin_amdgcn_mfma_f64_4x4x4f64(a[l], b[l], d[l], 0, 0, 0);
@@ -41,7 +41,7 @@ extern "C" __global__ void rotated(f16v* d, const float* a, const float* b) {
   d[l] = __builtin_amdgcn_mfma_f32_32x32x2f32(a[l], b[l], d[l], 0, 0, 3);
 }
 #endif
-#if defined(__gfx942__)
+#if defined(__gfx942__) || defined(__gfx950__)
 extern "C" __global__ void negated(double* d, const double* a, const double* b) {
   const int l = threadIdx.x;
   d[l] = __builtin_amdgcn_mfma_f64_4x4x4f64(a[l], b[l], d[l], 0, 0, 5);

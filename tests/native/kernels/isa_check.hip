@@ -77,7 +77,7 @@ HALVES(half_load, "v_lshrrev_b32 %1, 16, %0")
 HALVES(half_load_ok, "v_lshlrev_b16 %1, 8, %0")
 #endif
 
-// --- wait states of gfx90a and gfx942 ---
+// --- wait states of gfx9 targets ---
 #if !defined(__gfx1100__)
 #define DPP(NAME, NOP)                                                                                 \
   extern "C" __global__ void NAME(int* out) {                                                         \
@@ -103,7 +103,7 @@ SGPR_VMEM(scalar_to_memory_ok, "s_nop 4\n")
 
 typedef float float4_ __attribute__((ext_vector_type(4)));
 typedef _Float16 half4_ __attribute__((ext_vector_type(4)));
-#if defined(__gfx942__)
+#if defined(__gfx942__) || defined(__gfx950__)
 #define MFMA "v_mfma_f32_4x4x4_16b_f16 "
 #else
 #define MFMA "v_mfma_f32_4x4x4f16 "
@@ -142,7 +142,7 @@ CHAIN(matrix_operand_ok, "v_mov_b32 v48, 1.0\ns_nop 1\n" MFMA "v[40:43], v[48:49
 // The accumulator is overwritten while it is read.
 CHAIN(matrix_accumulator, MFMA "v[40:43], v[48:49], v[48:49], v[44:47]\nv_mov_b32 v44, 1.0")
 CHAIN(matrix_accumulator_ok, MFMA "v[40:43], v[48:49], v[48:49], v[44:47]\ns_nop 0\nv_mov_b32 v44, 1.0")
-#if defined(__gfx942__)
+#if defined(__gfx942__) || defined(__gfx950__)
 #define MFMA_F64 "v_mfma_f64_16x16x4_f64 "
 #else
 #define MFMA_F64 "v_mfma_f64_16x16x4f64 "

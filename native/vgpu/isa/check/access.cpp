@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "vgpu/isa/memory/formats.hpp"
+#include "vgpu/isa/memory/lanes.hpp"
 
 namespace kerncap::vgpu::isa::check {
 namespace {
@@ -153,11 +154,12 @@ void accesses(const Wave& w, const Described& d, std::vector<Access>& out) {
     default: break;
   }
   if (!d.to_lds) return;
-  // LDS side of a direct load: m0[15:0] + offset + 4 * lane, a dword each.
+  // LDS side of a direct load: m0 + offset + 4 * lane, a dword each, or 16 * lane for more.
   const std::size_t loads = out.size();
-  const std::uint32_t base = (w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(d.inst->offset);
+  const std::uint32_t base = lds_load_base(w) + static_cast<std::uint32_t>(d.inst->offset);
+  const std::uint32_t bytes = d.bytes > 4 ? d.bytes : 4, apart = bytes > 4 ? 16 : 4;
   for (std::size_t k = 0; k < loads; ++k)
-    out.push_back({Space::lds, MemoryOp::store, out[k].lane, 4, 0, std::uint64_t{base} + 4u * out[k].lane});
+    out.push_back({Space::lds, MemoryOp::store, out[k].lane, static_cast<std::uint16_t>(bytes), 0, std::uint64_t{base} + apart * out[k].lane});
 }
 
 }  // namespace kerncap::vgpu::isa::check

@@ -63,7 +63,7 @@ void add_registers(Described& d, const Inst& i, unsigned wave_size) {
 
 // Bytes of an element from the mnemonic (LLVM's gfx9 spelling) or the row's types.
 std::uint32_t element_bytes(const Row& row, std::string_view name) {
-  const bool sub_dword = name.find("atomic") == std::string_view::npos;
+  const bool sub_dword = name.find("atomic") == std::string_view::npos && name.find("_tr_") == std::string_view::npos;
   if (sub_dword && (name.find("byte") != name.npos || name.find("_u8") != name.npos || name.find("_i8") != name.npos ||
                     name.find("_b8") != name.npos))
     return 1;
@@ -105,7 +105,7 @@ void describe_memory(Described& d) {
   d.to_lds = i.lds || name.find("_load_lds") != name.npos;
   d.typed = name.find("_format_") != name.npos;  // the format says how many bytes; here what its registers hold
   d.bytes = element_bytes(row, name);
-  if (d.to_lds && d.bytes == 0) d.bytes = 4;
+  if (d.to_lds && d.bytes == 0) d.bytes = name.ends_with("x4") ? 16 : name.ends_with("x3") ? 12 : 4;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ void WaitStates::scalar_rules(const Wave& w, const Described& d, std::vector<Hit
   if (n == "v_fma_f64" || n.starts_with("v_fmac_f64")) need(dgemm_, 2, "MFMA on doubles, v_fma_f64", hits);
   if (!contains(kGfx940, w.target) || !d.valu) return;
   each_scalar(2, "VALU writes SGPR or VCC, VALU reads it");
-  if (is_lane_move(n)) need(scalar_valu_[kExecLo], 4, "VALU writes EXEC, lane move", hits);
+  if (is_lane_move(n) || n.starts_with("v_permlane")) need(scalar_valu_[kExecLo], 4, "VALU writes EXEC, lane move", hits);
 }
 
 WaitStates::Matrix WaitStates::matrix_of(const Wave& w, const Inst& i) {
@@ -157,6 +157,7 @@ void WaitStates::vector_rules(const Wave& w, const Described& d, std::vector<Hit
       if (!gfx940 || !d.valu) continue;
       if (!is_transcendental(n)) need(v.trans, 1, "transcendental writes VGPR, VALU reads it", hits);
       need(v.part, 1, "VALU writes a part of a VGPR, VALU reads it", hits);
+      if (n.starts_with("v_permlane")) need(v.valu, 2, "VALU writes VGPR, v_permlane*_swap reads it", hits);
       if (n == "v_readlane_b32" || n == "v_readfirstlane_b32") need(v.valu, 1, "VALU writes VGPR, v_readlane reads it", hits);
     }
   }

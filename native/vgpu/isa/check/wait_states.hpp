@@ -1,4 +1,4 @@
-// Missing wait states on gfx90a and gfx942: software must put s_nop or other instructions between certain pairs.
+// Missing wait states on gfx9 targets: software must put s_nop or other instructions between certain pairs.
 // In: each instruction before it runs. Out: the pairs that are too close. gfx1100 interlocks all of these itself.
 //
 // A wait state is one instruction issued in between, s_nop N counts N+1. Only entries that the manual and the compilers agree

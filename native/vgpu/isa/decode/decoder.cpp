@@ -159,7 +159,7 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
     vet_valu(*out.dual, target);
     out.dual->size_bytes = inst.size_bytes;
     inst.dual = out.dual.get();
-    if (d.ok()) inst.vopd_order = vopd_order(inst, *out.dual);
+    if (d.ok() && inst.format == Format::vopd) inst.vopd_order = vopd_order(inst, *out.dual);
   }
   if (d.ok() && inst.format >= Format::vop1 && inst.format <= Format::vinterp)
     if (const char* why = vet_valu(inst, target)) d.unknown(why);

@@ -156,7 +156,7 @@ void decode_mubuf(Decoding& d) {
     inst.dlc = field(w, 15, 15);  // scc of gfx90a, sc1 of gfx942
   }
   if (inst.lds) {
-    inst.handler = buffer_to_lds(*row);
+    inst.handler = buffer_to_lds(*row, d.target);
     if (!inst.handler) d.unknown("lds modifier");
   }
   if (row->src0 == Type::none) return;  // cache operations

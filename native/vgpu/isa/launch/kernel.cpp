@@ -30,7 +30,7 @@ constexpr std::uint32_t bits(std::uint32_t value, unsigned high, unsigned low) {
   return (value >> low) & ((1u << (high - low + 1)) - 1);
 }
 
-constexpr unsigned kMaxLds = 64 * 1024, kMaxWorkgroup = 1024;
+constexpr unsigned kMaxWorkgroup = 1024;
 constexpr std::uint64_t kMaxScratchLane = 8u << 20;
 
 bool refuse(Outcome& outcome, std::string why) {
@@ -91,8 +91,9 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   if (items == 0 || items > kMaxWorkgroup) return refuse(outcome, "workgroup of " + std::to_string(items) + " workitems");
   k.workgroup_size = static_cast<unsigned>(items);
   if (packet.grid_size_x == 0 || packet.grid_size_y == 0 || packet.grid_size_z == 0) return refuse(outcome, "empty grid");
-  if (lds_bytes > kMaxLds) return refuse(outcome, "LDS of " + std::to_string(lds_bytes) + " bytes");
-  k.lds_bytes = static_cast<std::uint32_t>((lds_bytes + 511) & ~std::uint64_t{511});
+  if (lds_bytes > lds_limit(target)) return refuse(outcome, "LDS of " + std::to_string(lds_bytes) + " bytes");
+  const std::uint32_t granule = lds_granule(target);
+  k.lds_bytes = static_cast<std::uint32_t>((lds_bytes + granule - 1) / granule * granule);
   return read_preload(target, dispatch, memory, d.kernarg_preload, k, outcome);
 }
 

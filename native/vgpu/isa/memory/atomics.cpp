@@ -67,6 +67,7 @@ const Row rows[] = {
     ONE("buffer_", mubuf, "atomic_pk_add_f16", "atomic_pk_add_f16", 0x4e, no, kGfx9, b32, b32, atomic<u32, f_packed<add_half>>),
     ONE("flat_", flat, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, kGfx940, b32, b32, atomic<u32, f_packed<add_bfloat>>),
     ONE("global_", global, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, kGfx940, b32, b32, atomic<u32, f_packed<add_bfloat>>),
+    ONE("buffer_", mubuf, "atomic_pk_add_bf16", "atomic_pk_add_bf16", 0x52, no, kGfx950, b32, b32, atomic<u32, f_packed<add_bfloat>>),
 };
 
 }  // namespace

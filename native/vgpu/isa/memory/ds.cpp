@@ -206,6 +206,48 @@ void sync_barrier(Wave& w, const Inst& i) {
   w.state = Wave::State::asleep;
 }
 
+// Transposed loads: 16 lanes read rows of 64 or 96 bits, of which a matrix of kBits-wide elements with 16 columns is made; lane c
+// of the 16 gets column c. Source: "CDNA4 ISA", MFMA Transpose Load from LDS; which lane reads what is as Triton's and
+// rocRoller's use of it has it. EXEC must be full and addresses aligned.
+template <unsigned kBits>
+void read_transposed(Wave& w, const Inst& i) {
+  constexpr unsigned dwords_each = kBits == 6 ? 3 : 2, rows_each = dwords_each * 32 / kBits, lanes_a_row = 16 / rows_each;
+  const u64 exec = w.exec();
+  if (!exec) return;
+  if (exec != ~u64{0}) return w.stop(Outcome::Kind::unimplemented, "a transposed load with lanes that are off");
+  Lanes lanes;
+  if (!resolve(w, i, dwords_each * 4, Access::load, lanes)) return;
+  u32 in[kLanes][dwords_each], out[kLanes][dwords_each] = {};
+  const u32* const address = w.vreg(i.src[0].index);
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const u32 at = address[l] + static_cast<u32>(i.offset);
+    if (at % (kBits == 6 ? 16 : 8) != 0) {
+      w.fault_va = at;
+      return w.stop(Outcome::Kind::aperture_violation, "misaligned transposed load");
+    }
+    std::memcpy(in[l], lanes.ptr[l], sizeof in[l]);
+  }
+  const auto put = [](u32* to, unsigned e, u32 value) {
+    const unsigned bit = e * kBits;
+    to[bit / 32] |= value << bit % 32;
+    if (bit % 32 + kBits > 32) to[bit / 32 + 1] |= value >> (32 - bit % 32);
+  };
+  const auto get = [](const u32* from, unsigned e) {
+    const unsigned bit = e * kBits;
+    u32 value = from[bit / 32] >> bit % 32;
+    if (bit % 32 + kBits > 32) value |= from[bit / 32 + 1] << (32 - bit % 32);
+    return value & ((1u << kBits) - 1);
+  };
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const unsigned first = l & ~15u, column = l & 15;
+    for (unsigned row = 0; row < rows_each; ++row)
+      put(out[l], row, get(in[first + row * lanes_a_row + column / rows_each], column % rows_each));
+  }
+  u32* const to = w.vreg(i.dst.index);
+  for (unsigned l = 0; l < kLanes; ++l)
+    for (unsigned k = 0; k < dwords_each; ++k) to[k * kLanes + l] = out[l][k];
+}
+
 #define DS(NAME, NAME11, OP9, OP11, DST, ADDR, A, B, FLAGS, ...) \
   Row { NAME, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::DST, Type::ADDR, Type::A, Type::B, __VA_ARGS__, FLAGS }
 constexpr std::uint16_t no = kNoOpcode;
@@ -231,6 +273,10 @@ const Row rows[] = {
     DS("ds_nop", nullptr, 0x14, 0x14, none, none, none, none, kNone, nothing),
     DS("ds_read_addtid_b32", "ds_load_addtid_b32", 0xb6, 0xb1, b32, none, none, none, kNone, addtid<false>),
     DS("ds_write_addtid_b32", "ds_store_addtid_b32", 0x1d, 0xb0, none, none, b32, none, kNone, addtid<true>),
+    Row{"ds_read_b64_tr_b4", nullptr, Format::ds, 0xe0, no, kGfx950, Type::b64, Type::b32, Type::none, Type::none, read_transposed<4>},
+    Row{"ds_read_b96_tr_b6", nullptr, Format::ds, 0xe1, no, kGfx950, Type::b96, Type::b32, Type::none, Type::none, read_transposed<6>},
+    Row{"ds_read_b64_tr_b8", nullptr, Format::ds, 0xe2, no, kGfx950, Type::b64, Type::b32, Type::none, Type::none, read_transposed<8>},
+    Row{"ds_read_b64_tr_b16", nullptr, Format::ds, 0xe3, no, kGfx950, Type::b64, Type::b32, Type::none, Type::none, read_transposed<16>},
     DS("ds_condxchg32_rtn_b64", nullptr, 0x7e, 0x7e, b64, b32, b64, none, kReturns, conditional_exchange),
     // Global wave sync: what HIP's cooperative launches use is here, semaphores are known by name only. The data register stands
     // in the field of the address. Source: LLVM, DSInstructions.td, has_gws_data0.

@@ -78,6 +78,11 @@ bool resolve_lds_at(Wave& wave, const Inst& inst, std::uint32_t offset, std::uin
 // Writes copies back after a store.
 void finish_store(Wave& wave, Lanes& lanes);
 
+// Where loads to LDS count from: m0[15:0]; m0[17:2] in dwords on gfx950. Source: "LDS DMA" of the MI300 manual, "CDNA4 ISA".
+inline std::uint32_t lds_load_base(const Wave& wave) {
+  return wave.s[kM0] & (wave.target == Target::gfx950 ? 0x3fffcu : 0xffffu);
+}
+
 // Calls f(lane) for each lane of a mask.
 template <class F>
 void for_each_lane(std::uint64_t mask, F f) {

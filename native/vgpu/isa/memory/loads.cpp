@@ -201,12 +201,26 @@ template <class T>
 void load_to_lds(Wave& w, const Inst& i) {
   Lanes lanes;
   if (!resolve(w, i, sizeof(T), Access::load, lanes)) return;
-  const std::uint32_t base = (w.s[kM0] & 0xffff) + static_cast<std::uint32_t>(i.offset);
+  const std::uint32_t base = lds_load_base(w) + static_cast<std::uint32_t>(i.offset);
   std::vector<std::uint8_t>& lds = w.group->lds;
   for_each_lane(lanes.mask, [&](unsigned l) {
     const auto wide = static_cast<std::uint32_t>(std::int32_t{guest_load<T>(lanes.ptr[l])});
     const std::uint64_t at = std::uint64_t{base} + 4 * l;
     if (at + 4 <= lds.size()) std::memcpy(lds.data() + at, &wide, 4);
+  });
+}
+
+// Of gfx950: three or four dwords a lane, 16 bytes apart in LDS, which is larger than 64 KiB. Source: "CDNA4 ISA", Memory Buffer Load
+// to LDS.
+template <unsigned n>
+void load_wide_to_lds(Wave& w, const Inst& i) {
+  Lanes lanes;
+  if (!resolve(w, i, n * 4, Access::load, lanes)) return;
+  const std::uint32_t base = lds_load_base(w) + static_cast<std::uint32_t>(i.offset);
+  std::vector<std::uint8_t>& lds = w.group->lds;
+  for_each_lane(lanes.mask, [&](unsigned l) {
+    const std::uint64_t at = std::uint64_t{base} + 16 * l;
+    if (at + n * 4 <= lds.size()) guest_copy(lds.data() + at, lanes.ptr[l], n * 4);
   });
 }
 
@@ -287,6 +301,9 @@ const Row rows[] = {
     TO_LDS("sshort", 0x29, load_to_lds<i16>),
     TO_LDS("dword", 0x2a, load_to_lds<std::int32_t>),
 
+    Row{"global_load_lds_dwordx4", nullptr, Format::global, 0x7d, no, kGfx950, Type::none, Type::b64, Type::none, Type::none, load_wide_to_lds<4>},
+    Row{"global_load_lds_dwordx3", nullptr, Format::global, 0x7e, no, kGfx950, Type::none, Type::b64, Type::none, Type::none, load_wide_to_lds<3>},
+
     CACHE("buffer_wbl2", 0x28, no, kGfx9),
     CACHE("buffer_invl2", 0x29, no, bit(Target::gfx90a)),
     CACHE("buffer_inv", 0x29, no, kGfx940),
@@ -304,7 +321,9 @@ std::span<const Row> load_store_rows() { return rows; }
 
 namespace kerncap::vgpu::isa {
 
-Handler buffer_to_lds(const Row& row) {
+Handler buffer_to_lds(const Row& row, Target target) {
+  if (target == Target::gfx950 && row.op9 == 0x16) return memory::load_wide_to_lds<3>;
+  if (target == Target::gfx950 && row.op9 == 0x17) return memory::load_wide_to_lds<4>;
   switch (row.op9) {
     case 0x10: return memory::load_to_lds<std::uint8_t>;
     case 0x11: return memory::load_to_lds<std::int8_t>;

@@ -10,9 +10,10 @@ namespace {
 using print_detail::Text;
 
 // Rows whose mnemonic LLVM prints without _e32/_e64.
-bool bare_name(std::string_view name) {
+bool bare_name(std::string_view name, bool gfx11) {
+  if (name == "v_pk_fmac_f16") return gfx11;
   for (std::string_view bare : {"v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "v_nop", "v_accvgpr_mov_b32", "v_swap_b32",
-                                "v_permlane64_b32", "v_swaprel_b32", "v_pipeflush", "v_pk_fmac_f16", "v_dot2acc_f32_f16"})
+                                "v_permlane64_b32", "v_swaprel_b32", "v_pipeflush", "v_dot2acc_f32_f16"})
     if (name == bare) return true;
   return false;
 }
@@ -25,7 +26,7 @@ std::string mnemonic(const Inst& i, Target target) {
     if ((i.format == Format::vop3 || i.format == Format::vop3p) && i.dpp.kind != Dpp::Kind::none) name += "_e64_dpp";
     return name;
   }
-  if (bare_name(name) && i.dpp.kind == Dpp::Kind::none && !i.sdwa.present) return name == "v_nop" && i.format == Format::vop3 ? name + "_e64" : name;
+  if (bare_name(name, gfx11) && i.dpp.kind == Dpp::Kind::none && !i.sdwa.present) return name == "v_nop" && i.format == Format::vop3 ? name + "_e64" : name;
   if (i.sdwa.present) return name + "_sdwa";
   if (i.format == Format::vop3) return name + (i.dpp.kind != Dpp::Kind::none ? "_e64_dpp" : "_e64");
   if (i.dpp.kind != Dpp::Kind::none) return name + "_dpp";
@@ -49,6 +50,8 @@ void vector_operands(Text& t, const Inst& i) {
     if (i.src[k].kind != OperandKind::none) t.source(i, k);
   }
   if ((i.row->flags & kLiteralK) && !madmk) t.hex(i.literal);
+  if (i.format == Format::vop3p_mai && i.dual)
+    for (unsigned k = 0; k < 2; ++k) t.source(*i.dual, k);
 }
 
 std::string half_of_vopd(const Inst& half, Target target, unsigned wave_size) {
@@ -62,6 +65,7 @@ std::string half_of_vopd(const Inst& half, Target target, unsigned wave_size) {
 void vector_modifiers(Text& t, const Inst& i) {
   if (i.format == Format::vop3p_mai) return t.matrix_controls(i);
   if (i.format == Format::vop3p) return t.packed_modifiers(i);
+  if (i.row->flags & kTruthTable) t.truth_table(i);
   if (i.format == Format::vop3) t.op_sel(i);
   if (i.clamp) t.word("clamp");
   static constexpr std::string_view omods[] = {"", "mul:2", "mul:4", "div:2"};

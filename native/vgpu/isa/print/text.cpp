@@ -122,6 +122,11 @@ void Text::op_sel(const Inst& i) {
   if (!i.op_sel) return;
   unsigned n = source_count(i);
   const std::string_view row = i.row->name;
+  if (row.ends_with("_swap_b32")) {  // v_permlane16_swap_b32: other names for the same bits
+    if (i.op_sel & 2) word("bound_ctrl:1");
+    if (i.op_sel & 1) word("fi:1");
+    return;
+  }
   if (row == "v_cndmask_b16") return;  // LLVM names the halves in the registers alone
   if (row.starts_with("v_permlane")) return bits("op_sel", i.op_sel, 2);
   if (i.row->flags & kReadsDst) n = 3;  // the accumulator counts as src2
@@ -141,11 +146,20 @@ void Text::packed_modifiers(const Inst& i) {
   if (i.dpp.kind != Dpp::Kind::none) dpp(i);
 }
 
+void Text::truth_table(const Inst& i) {
+  if (i.simm) word("bitop3:" + (i.simm <= 10 ? std::to_string(i.simm) : hex_text(static_cast<std::uint64_t>(i.simm))));
+}
+
 void Text::matrix_controls(const Inst& i) {
+  const bool small = std::string_view(i.row->name).ends_with("_f8f6f4");  // abid is not the assembler's there
+  if (i.dual) {
+    if (i.dual->op_sel) bits("op_sel", i.dual->op_sel, 3);
+    bits("op_sel_hi", i.dual->op_sel_hi, 3);
+  }
   if (i.cbsz) word("cbsz:" + std::to_string(i.cbsz));
-  if (i.abid) word("abid:" + std::to_string(i.abid));
+  if (i.abid && !small) word("abid:" + std::to_string(i.abid));
   if (!i.blgp) return;
-  // The f64 forms of gfx942 use the field as negations.
+  // The f64 forms from gfx942 on use the field as negations.
   if (contains(kGfx940, target_) && i.row->dst != Type::none && std::string_view(i.row->name).find("_f64_") != std::string_view::npos)
     bits("neg", i.blgp, 3);
   else

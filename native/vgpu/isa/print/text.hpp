@@ -25,6 +25,7 @@ class Text {
   void word(std::string_view text);
   void op_sel(const Inst& inst);
   void packed_modifiers(const Inst& inst);
+  void truth_table(const Inst& i);
   void matrix_controls(const Inst& inst);
   void sdwa(const Inst& inst);
   void dpp(const Inst& inst);

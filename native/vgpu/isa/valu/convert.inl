@@ -1,4 +1,5 @@
-// Conversions between number types. Source: "CDNA3 ISA" and "RDNA3 ISA", chapter Instructions (f32_to_i32 and the like).
+// Conversions between number types. Source: "CDNA3 ISA", "CDNA4 ISA" and "RDNA3 ISA", chapter Instructions (f32_to_i32 and the like).
+#include "vgpu/isa/valu/small_floats.inl"
 
 namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS {
 namespace convert_ops {
@@ -73,6 +74,18 @@ inline void pk_rtz(Wave& w, const Inst& in) {
   lanewise<pk_f16, kRounds, B32, F32, F32>(w, in);
   w.mode.round32 = mode;
 }
+// Rounds and flushes as v_cvt_f16_f32 does.
+constexpr auto pk_f16_flushed = [](float a, float b) {
+  const auto flush = [](uint32_t h) { return h & 0x7c00u ? h : h & 0x8000u; };
+  return pack(flush(float_to_half(a)), flush(float_to_half(b)));
+};
+inline void pk_half(Wave& w, const Inst& in) {
+  const uint8_t mode = w.mode.round32;
+  w.mode.round32 = w.mode.round64_16;
+  if (w.mode.denorm64_16 & 2) lanewise<pk_f16, kRounds, B32, F32, F32>(w, in);
+  else lanewise<pk_f16_flushed, kRounds, B32, F32, F32>(w, in);
+  w.mode.round32 = mode;
+}
 
 // 8-bit floats of gfx942 (from_fp8 is in float_math.inl).
 // Nearest even; beyond the largest number is NaN.
@@ -99,6 +112,22 @@ constexpr auto pk_f32_bf8 = [](uint32_t a) {
 };
 constexpr auto pk_fp8_f32 = [](float a, float b) { return to_fp8<4, 3, 8>(a) | to_fp8<4, 3, 8>(b) << 8; };
 constexpr auto pk_bf8_f32 = [](float a, float b) { return to_fp8<5, 2, 16>(a) | to_fp8<5, 2, 16>(b) << 8; };
+
+// 8-bit floats of gfx950.
+template <small::Format F>
+constexpr auto f32_ocp = [](uint32_t a) { return small::value<F>(a & 0xffu); };
+template <small::Format F>
+constexpr auto pk_f32_ocp = [](uint32_t a) {
+  return uint64_t{bits(small::value<F>(a >> 8 & 0xffu))} << 32 | bits(small::value<F>(a & 0xffu));
+};
+template <small::Format F>
+constexpr auto pk_ocp_f32 = [](float a, float b) { return small::code_of<F>(a) | small::code_of<F>(b) << 8; };
+template <small::Format F>
+inline uint32_t ocp_stochastic(float v, uint32_t seed) { return small::stochastic_code_of<F, 23>(v, seed); }
+
+using Bf16 = Short<Type::bf16, uint32_t>;
+constexpr auto f32_bf16 = [](uint32_t a) { return bf16_to_float(a); };
+constexpr auto pk_bf16 = [](float a, float b) { return pack(float_to_bf16(a), float_to_bf16(b)); };
 
 // Stochastic rounding: the seed's high bits are added below the last bit that is kept, the rest is cut off. For results below
 // the smallest normal number the manual does not say where they are added; here below the last bit of the result as well.
@@ -166,6 +195,20 @@ constexpr Row kRows[] = {
     row<pk_f32_bf8, 0, B64, U32>({"v_cvt_pk_f32_bf8"}, v1, 0x57, kNo, k942),
     row<pk_fp8_f32, 0, B16, F32, F32>({"v_cvt_pk_fp8_f32"}, v3, 0x2a2, kNo, k942, kKeepsHalf),
     row<pk_bf8_f32, 0, B16, F32, F32>({"v_cvt_pk_bf8_f32"}, v3, 0x2a3, kNo, k942, kKeepsHalf),
+
+    row<f32_ocp<small::kFp8>, 0, F32, U32>({"v_cvt_f32_fp8"}, v1, 0x54, kNo, kGfx950),
+    row<f32_ocp<small::kBf8>, 0, F32, U32>({"v_cvt_f32_bf8"}, v1, 0x55, kNo, kGfx950),
+    row<pk_f32_ocp<small::kFp8>, 0, B64, U32>({"v_cvt_pk_f32_fp8"}, v1, 0x56, kNo, kGfx950),
+    row<pk_f32_ocp<small::kBf8>, 0, B64, U32>({"v_cvt_pk_f32_bf8"}, v1, 0x57, kNo, kGfx950),
+    row<pk_ocp_f32<small::kFp8>, 0, B16, F32, F32>({"v_cvt_pk_fp8_f32"}, v3, 0x2a2, kNo, kGfx950, kKeepsHalf),
+    row<pk_ocp_f32<small::kBf8>, 0, B16, F32, F32>({"v_cvt_pk_bf8_f32"}, v3, 0x2a3, kNo, kGfx950, kKeepsHalf),
+    row_own({"v_cvt_sr_fp8_f32"}, v3, 0x2a4, kNo, kGfx950, Type::b32, Type::f32, Type::u32, Type::none,
+            &stochastic<ocp_stochastic<small::kFp8>>, kReadsDst | kOwnOpSel | kApproximate),
+    row_own({"v_cvt_sr_bf8_f32"}, v3, 0x2a5, kNo, kGfx950, Type::b32, Type::f32, Type::u32, Type::none,
+            &stochastic<ocp_stochastic<small::kBf8>>, kReadsDst | kOwnOpSel | kApproximate),
+    row<f32_bf16, 0, F32, Bf16>({"v_cvt_f32_bf16"}, v1, 0x5b, kNo, kGfx950),
+    row_own({"v_cvt_pk_f16_f32"}, v3, 0x267, kNo, kGfx950, Type::b32, Type::f32, Type::f32, Type::none, &pk_half, kFloatMods),
+    row<pk_bf16, 0, B32, F32, F32>({"v_cvt_pk_bf16_f32"}, v3, 0x268, kNo, kGfx950),
 
     row_own({"v_cvt_sr_fp8_f32"}, v3, 0x2a4, kNo, k942, Type::b32, Type::f32, Type::u32, Type::none,
             &stochastic<to_fp8_stochastic<4, 3, 8>>, kReadsDst | kOwnOpSel | kApproximate),

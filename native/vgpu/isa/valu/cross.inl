@@ -63,6 +63,23 @@ inline void swap(Wave& w, const Inst& in) {
   blend(b, first.lane, w.exec());
 }
 
+// Swaps rows (16 lanes) or halves of the wave between two registers: the lanes with kBit of dst with those without it of src.
+// Source: "CDNA4 ISA", V_PERMLANE16_SWAP_B32. What inactive lanes do is not published: pairs of lanes that are both off stay.
+template <unsigned kBit>
+void permlane_swap(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  const uint64_t exec = w.exec();
+  uint32_t *const dst = w.vreg(in.dst.index), *const src = w.vreg(in.src[0].index);
+  for (unsigned l = 0; l < w.size; ++l) {
+    if (l & kBit) continue;
+    const bool low = exec >> l & 1, high = exec >> (l | kBit) & 1;
+    if (low != high || (!low && (in.op_sel & 1)))
+      return w.stop(Outcome::Kind::unimplemented, "a swap with lanes that are off");
+  }
+  for (unsigned l = 0; l < w.size; ++l)
+    if (!(l & kBit) && (exec >> l & 1)) std::swap(src[l], dst[l | kBit]);
+}
+
 // Relative moves: M0 is added to the register number.
 template <bool kSource, bool kDest>
 void movrel(Wave& w, const Inst& in) {
@@ -105,6 +122,10 @@ constexpr Row kRows[] = {
     row_own({"v_clrexcp", "v_pipeflush"}, v1, 0x35, 0x1b, kAllTargets, n, n, n, n, &nop, kOwnOperands),
     row_own({"v_readfirstlane_b32"}, v1, 0x02, 0x02, kAllTargets, b, b, n, n, &readfirstlane, kOwnOperands | kScalarDst),
     row_own({"v_swap_b32"}, v1, 0x51, 0x65, kAllTargets, b, b, n, n, &swap, kOwnOperands | kReadsDst | kVectorSources),
+    row_own({"v_permlane16_swap_b32"}, v1, 0x59, kNo, kGfx950, b, b, n, n, &permlane_swap<16>,
+            kOwnOperands | kOwnOpSel | kReadsDst | kVectorSources),
+    row_own({"v_permlane32_swap_b32"}, v1, 0x5a, kNo, kGfx950, b, b, n, n, &permlane_swap<32>,
+            kOwnOperands | kOwnOpSel | kReadsDst | kVectorSources),
     row_own({"v_movreld_b32"}, v1, kNo, 0x42, kGfx11, b, b, n, n, &movrel<false, true>, kOwnOperands | kReadsDst),
     row_own({"v_movrels_b32"}, v1, kNo, 0x43, kGfx11, b, b, n, n, &movrel<true, false>, kOwnOperands),
     row_own({"v_movrelsd_b32"}, v1, kNo, 0x44, kGfx11, b, b, n, n, &movrel<true, true>, kOwnOperands),

@@ -77,6 +77,9 @@ void three(Wave& w, const Inst& in) {
   if (w.mode.ieee) lanewise<ieee, 0, F32, F32, F32, F32>(w, in);
   else lanewise<other, 0, F32, F32, F32, F32>(w, in);
 }
+// IEEE 754-2019 minimum and maximum: a NaN wins. Source: "CDNA4 ISA", V_MINIMUM3_F32.
+template <bool kMax>
+constexpr auto nan_wins3 = [](float a, float b, float c) { return extreme_nan<kMax>(extreme_nan<kMax>(a, b), c); };
 inline void middle(Wave& w, const Inst& in) {
   constexpr auto ieee = [](float a, float b, float c) { return median<true>(a, b, c); };
   constexpr auto other = [](float a, float b, float c) { return median<false>(a, b, c); };
@@ -174,6 +177,8 @@ constexpr Row kRows[] = {
     own3({"v_med3_f32"}, 0x1d6, 0x21f, &middle),
     own3({"v_maxmin_f32"}, kNo, 0x25e, &three<true, false>, kGfx11),
     own3({"v_minmax_f32"}, kNo, 0x25f, &three<false, true>, kGfx11),
+    row<nan_wins3<false>, 0, F32, F32, F32, F32>({"v_minimum3_f32"}, v3, 0x2a8, kNo, kGfx950),
+    row<nan_wins3<true>, 0, F32, F32, F32, F32>({"v_maximum3_f32"}, v3, 0x2a9, kNo, kGfx950),
     row<ldexp_, kRounds, F32, F32, I32>({"v_ldexp_f32"}, v3, 0x288, 0x31c),
 
     row_acc<fma, kArithmetic, F32, F32, F32>({"v_dual_fmac_f32"}, vd, kNo, 0, kGfx11),

@@ -61,6 +61,10 @@ inline T extreme(T a, T b) {
   }
   return r;
 }
+template <bool kMax, class T>
+inline T extreme_nan(T a, T b) {
+  return choose(is_nan(a), quiet(a), choose(is_nan(b), quiet(b), extreme<kMax, false>(a, b)));
+}
 template <bool kIeee, class T>
 inline T median(T a, T b, T c) {
   const T highest = extreme<true, kIeee>(extreme<true, kIeee>(a, b), c);
@@ -242,7 +246,7 @@ inline T reciprocal_root(T v) {
     return settle(1.0 / __builtin_sqrt(v), v);
 }
 
-// 8-bit floats of gfx942: no infinities, no negative zero; 0x80 is NaN. Source: "CDNA3 ISA", 8-bit float formats.
+// 8-bit floats of gfx942 (those of gfx950: small_floats.inl): no infinities, no negative zero; 0x80 is NaN. Source: "CDNA3 ISA", 8-bit float formats.
 template <int kExponent, int kMantissaBits, int kBias8>
 inline float from_fp8(uint32_t v) {
   v &= 0xffu;

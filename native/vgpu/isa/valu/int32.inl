@@ -280,6 +280,31 @@ void mbcnt(Wave& w, const Inst& in) {
   out.finish(w, in, mask);
 }
 
+// A truth table (Inst::simm) of three bits. Source: "CDNA4 ISA", V_BITOP3_B32.
+template <class T>
+void bitop3(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  Scratch store[3];
+  const uint32_t *a = fetch<T, 0>(w, in, 0, store[0]).lo, *b = fetch<T, 0>(w, in, 1, store[1]).lo, *c = fetch<T, 0>(w, in, 2, store[2]).lo;
+  LaneBuffer result;
+  const auto table = static_cast<unsigned>(in.simm);
+  each_lane(w, [&](std::size_t l) {
+    uint32_t r = 0;
+    for (unsigned k = 0; k < 8; ++k)
+      r |= (0u - (table >> k & 1u)) & (k & 4 ? a[l] : ~a[l]) & (k & 2 ? b[l] : ~b[l]) & (k & 1 ? c[l] : ~c[l]);
+    result.lane[l] = r;
+  });
+  commit(w, in, T::type, w.exec(), {result.lane, nullptr}, true);
+}
+// Two shifted numbers, saturated to bytes.
+template <int kLow, int kHigh>
+constexpr auto ashr_pk = [](int32_t a, int32_t b, uint32_t s) {
+  const auto byte = [s](int32_t v) { return static_cast<uint32_t>(std::clamp(v >> (s & 31u), kLow, kHigh)) & 0xffu; };
+  return byte(a) | byte(b) << 8;
+};
+// One step of a linear feedback shift register.
+constexpr auto prng = [](uint32_t a) { return a << 1 ^ (a >> 31 ? 197u : 0u); };
+
 constexpr Format v1 = Format::vop1, v2 = Format::vop2, v3 = Format::vop3, vd = Format::vopd;
 
 constexpr Row kRows[] = {
@@ -361,6 +386,12 @@ constexpr Row kRows[] = {
     row<minmax_u, 0, U32, U32, U32, U32>({"v_minmax_u32"}, v3, kNo, 0x263, kGfx11),
     row<maxmin_i, 0, I32, I32, I32, I32>({"v_maxmin_i32"}, v3, kNo, 0x264, kGfx11),
     row<minmax_i, 0, I32, I32, I32, I32>({"v_minmax_i32"}, v3, kNo, 0x265, kGfx11),
+    row<prng, 0, U32, U32>({"v_prng_b32"}, v1, 0x58, kNo, kGfx950),
+    row_own({"v_bitop3_b16"}, v3, 0x233, kNo, kGfx950, Type::b16, Type::b16, Type::b16, Type::b16, &bitop3<B16>,
+            kKeepsHalf | kTruthTable),
+    row_own({"v_bitop3_b32"}, v3, 0x234, kNo, kGfx950, Type::b32, Type::b32, Type::b32, Type::b32, &bitop3<B32>, kTruthTable),
+    row<ashr_pk<-128, 127>, 0, B16, I32, I32, U32>({"v_ashr_pk_i8_i32"}, v3, 0x265, kNo, kGfx950, kKeepsHalf),
+    row<ashr_pk<0, 255>, 0, B16, I32, I32, U32>({"v_ashr_pk_u8_i32"}, v3, 0x266, kNo, kGfx950, kKeepsHalf),
     row<mul_lo, 0, U32, U32, U32>({"v_mul_lo_u32"}, v3, 0x285, 0x32c),
     row<mul_hi_u, 0, U32, U32, U32>({"v_mul_hi_u32"}, v3, 0x286, 0x32d),
     row<mul_hi_i, 0, I32, I32, I32>({"v_mul_hi_i32"}, v3, 0x287, 0x32e),

@@ -5,7 +5,7 @@ namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS {
 namespace matrix_ops {
 
 // Which controls an instruction has. Source: "CDNA3 ISA" and AMD's matrix instruction calculator: cbsz and abid choose among
-// blocks; gfx942 has no lane pattern for B in the single-block forms of anything but f32.
+// blocks; gfx942 and gfx950 have no lane pattern for B in the single-block forms of anything but f32.
 template <class A, unsigned kBlocks>
 const char* refuse_controls(const Wave& w, const Inst& in) {
   if (kBlocks == 1 && (in.cbsz || in.abid)) return "cbsz or abid on an instruction of one block";
@@ -75,7 +75,7 @@ void mfma(Wave& w, const Inst& in) {
   }
 }
 
-// M x M x 4 in f64, one element of A and of B a lane; D has rows l/16, l/16 + 4, ... On gfx942 the blgp bits negate A, B, C.
+// M x M x 4 in f64, one element of A and of B a lane; D has rows l/16, l/16 + 4, ... From gfx942 on the blgp bits negate A, B, C.
 template <unsigned M, unsigned kBlocks>
 void mfma_f64(Wave& w, const Inst& in) {
   if (!accepted(w, in)) return;
@@ -122,7 +122,7 @@ constexpr Row mfma_f64_row(const char* name, uint16_t op, TargetSet targets) {
   return row_own({name}, Format::vop3p_mai, op, kNo, targets, d, Type::f64, Type::f64, d, &mfma_f64<M, kBlocks>,
                  kIgnoresExec | kOwnOperands | kVectorSources);
 }
-// gfx90a and gfx942 spell the same instruction differently.
+// gfx90a and the later ones spell the same instruction differently.
 #define MFMA_BOTH(A, M, K, blocks, old_name, new_name, op) \
   mfma_row<A, A, M, K, blocks>("v_mfma_" old_name, op, k90a), mfma_row<A, A, M, K, blocks>("v_mfma_" new_name, op, kGfx940)
 
@@ -169,6 +169,20 @@ constexpr Row kRows[] = {
     mfma_row<InBf8, InFp8, 32, 16, 1>("v_mfma_f32_32x32x16_bf8_fp8", 0x75, k942),
     mfma_row<InFp8, InBf8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_bf8", 0x76, k942),
     mfma_row<InFp8, InFp8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_fp8", 0x77, k942),
+    mfma_row<InF16, InF16, 16, 32, 1>("v_mfma_f32_16x16x32_f16", 0x54, kGfx950),
+    mfma_row<InF16, InF16, 32, 16, 1>("v_mfma_f32_32x32x16_f16", 0x55, kGfx950),
+    mfma_row<InBf16, InBf16, 16, 32, 1>("v_mfma_f32_16x16x32_bf16", 0x35, kGfx950),
+    mfma_row<InBf16, InBf16, 32, 16, 1>("v_mfma_f32_32x32x16_bf16", 0x37, kGfx950),
+    mfma_row<InI8, InI8, 16, 64, 1>("v_mfma_i32_16x16x64_i8", 0x36, kGfx950),
+    mfma_row<InI8, InI8, 32, 32, 1>("v_mfma_i32_32x32x32_i8", 0x38, kGfx950),
+    mfma_row<InOcpBf8, InOcpBf8, 16, 32, 1>("v_mfma_f32_16x16x32_bf8_bf8", 0x70, kGfx950),
+    mfma_row<InOcpBf8, InOcpFp8, 16, 32, 1>("v_mfma_f32_16x16x32_bf8_fp8", 0x71, kGfx950),
+    mfma_row<InOcpFp8, InOcpBf8, 16, 32, 1>("v_mfma_f32_16x16x32_fp8_bf8", 0x72, kGfx950),
+    mfma_row<InOcpFp8, InOcpFp8, 16, 32, 1>("v_mfma_f32_16x16x32_fp8_fp8", 0x73, kGfx950),
+    mfma_row<InOcpBf8, InOcpBf8, 32, 16, 1>("v_mfma_f32_32x32x16_bf8_bf8", 0x74, kGfx950),
+    mfma_row<InOcpBf8, InOcpFp8, 32, 16, 1>("v_mfma_f32_32x32x16_bf8_fp8", 0x75, kGfx950),
+    mfma_row<InOcpFp8, InOcpBf8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_bf8", 0x76, kGfx950),
+    mfma_row<InOcpFp8, InOcpFp8, 32, 16, 1>("v_mfma_f32_32x32x16_fp8_fp8", 0x77, kGfx950),
     mfma_f64_row<16, 1>("v_mfma_f64_16x16x4f64", 0x6e, k90a),
     mfma_f64_row<16, 1>("v_mfma_f64_16x16x4_f64", 0x6e, kGfx940),
     mfma_f64_row<4, 4>("v_mfma_f64_4x4x4f64", 0x6f, k90a),

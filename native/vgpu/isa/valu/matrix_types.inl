@@ -3,6 +3,7 @@
 // Products accumulate one after the other in the order of k, each step fused; the hardware's order inside an instruction is
 // not published, so floating-point forms are approximate. EXEC is ignored. Register layouts: "CDNA3 ISA", chapter Matrix
 // Arithmetic Instructions; "RDNA3 ISA", WMMA.
+#include "vgpu/isa/valu/small_floats.inl"
 
 namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS {
 namespace matrix_ops {
@@ -42,6 +43,15 @@ struct InBf8 {
   static constexpr unsigned per_register = 4;
   static float get(uint32_t r, unsigned e) { return from_fp8<5, 2, 16>(r >> (8 * e)); }
 };
+// The 8-bit floats of gfx950.
+template <small::Format F>
+struct InOcp {
+  using Acc = float;
+  static constexpr unsigned per_register = 4;
+  static float get(uint32_t r, unsigned e) { return small::value<F>(r >> (8 * e) & 0xffu); }
+};
+using InOcpFp8 = InOcp<small::kFp8>;
+using InOcpBf8 = InOcp<small::kBf8>;
 struct InI8 {
   using Acc = uint32_t;  // wraps
   static constexpr unsigned per_register = 4;

@@ -83,8 +83,18 @@ void execute_halves(Wave& w, const Inst& in, bool packed, bool mixed) {
     if (packed || r == result) saturate_half(w, in, r, mask & ~infinite.lanes[r]);
 }
 
-// v_cvt_{pk,sr}_{fp8,bf8}_f32: 0x80 is the NaN of a number that is too large, 0x7f the largest number of either format.
+// What a number that is too large becomes in an 8-bit format, and the largest number. On gfx942 the former has no sign.
+struct Ends {
+  std::uint32_t too_large, largest, mask;
+};
+Ends ends_of(const Wave& w, std::string_view name) {
+  if (!contains(kGfx950, w.target)) return {0x80, 0x7f, 0xff};
+  return name.find("bf8") != std::string_view::npos ? Ends{0x7c, 0x7b, 0x7f} : Ends{0x7f, 0x7e, 0x7f};
+}
+
+// v_cvt_{pk,sr}_{fp8,bf8}_f32.
 void execute_bytes(Wave& w, const Inst& in, bool stochastic) {
+  const Ends ends = ends_of(w, in.row->name);
   Scratch store[2];
   LaneBuffer values[2];
   const unsigned count = stochastic ? 1 : 2;
@@ -97,8 +107,8 @@ void execute_bytes(Wave& w, const Inst& in, bool stochastic) {
   for (unsigned i = 0; i < count; ++i)
     for (std::size_t l = 0; l < w.size; ++l) {
       const unsigned shift = 8 * (first + i);
-      if (!(mask >> l & 1) || (dst[l] >> shift & 0xffu) != 0x80u || !finite32(values[i].lane[l])) continue;
-      dst[l] = (dst[l] & ~(0xffu << shift)) | (0x7fu | (values[i].lane[l] >> 31) << 7) << shift;
+      if (!(mask >> l & 1) || (dst[l] >> shift & ends.mask) != ends.too_large || !finite32(values[i].lane[l])) continue;
+      dst[l] = (dst[l] & ~(0xffu << shift)) | (ends.largest | (values[i].lane[l] >> 31) << 7) << shift;
     }
 }
 
@@ -108,6 +118,8 @@ void execute_saturating(Wave& w, const Inst& in) {
   const std::string_view name = in.row ? in.row->name : "";
   if (name.starts_with("v_cvt_pk_fp8") || name.starts_with("v_cvt_pk_bf8")) return execute_bytes(w, in, false);
   if (name.starts_with("v_cvt_sr_fp8") || name.starts_with("v_cvt_sr_bf8")) return execute_bytes(w, in, true);
+  if (name.starts_with("v_cvt_scalef32") || name == "v_cvt_sr_f16_f32" || name == "v_cvt_pk_f16_f32")
+    return w.stop(Outcome::Kind::unimplemented, "this conversion with MODE.FP16_OVFL");
   const bool mixed = name == "v_fma_mixlo_f16" || name == "v_fma_mixhi_f16", packed = in.row && in.row->dst == Type::pkf16;
   if (!mixed && !packed && !(in.row && in.row->dst == Type::f16)) return in.handler(w, in);
   execute_halves(w, in, packed, mixed);

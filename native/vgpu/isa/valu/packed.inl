@@ -96,6 +96,10 @@ template <bool kMax>
 constexpr auto extreme_f = [](uint32_t a, uint32_t b) {
   return float_to_half(extreme<kMax, false>(half_to_float(a), half_to_float(b)));
 };
+template <bool kMax>
+constexpr auto nan_wins3_f = [](uint32_t a, uint32_t b, uint32_t c) {
+  return float_to_half(extreme_nan<kMax>(extreme_nan<kMax>(half_to_float(a), half_to_float(b)), half_to_float(c)));
+};
 // The old destination is the addend.
 inline void pk_fmac(Wave& w, const Inst& in) {
   Inst full = in;
@@ -360,6 +364,8 @@ constexpr Row kRows[] = {
     half2("v_pk_mul_f16", 0x10, &halves<mul_f, true, 2>),
     half2("v_pk_min_f16", 0x11, &halves<extreme_f<false>, true, 2>),
     half2("v_pk_max_f16", 0x12, &halves<extreme_f<true>, true, 2>),
+    row_own({"v_pk_minimum3_f16"}, p, 0x1b, kNo, kGfx950, h, h, h, h, &halves<nan_wins3_f<false>, true, 3>, kFloatMods),
+    row_own({"v_pk_maximum3_f16"}, p, 0x1c, kNo, kGfx950, h, h, h, h, &halves<nan_wins3_f<true>, true, 3>, kFloatMods),
     row_own({"v_pk_fmac_f16"}, v2, 0x3c, 0x3c, kAllTargets, h, h, h, n, &pk_fmac, kReadsDst | kOwnOperands),
     row_own({"v_fma_mix_f32"}, p, 0x20, 0x20, kAllTargets, f32, f32, f32, f32, &fma_mix<MixDst::full>, kFloatMods | kPackedDpp),
     row_own({"v_fma_mixlo_f16"}, p, 0x21, 0x21, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::low>, kFloatMods | kPackedDpp | kReadsDst),
@@ -386,7 +392,8 @@ constexpr Row kRows[] = {
     row_own({"v_dot2_f32_f16"}, p, 0x23, 0x13, kAllTargets, f32, h, h, f32, &dot2_3p<false>, kFloatMods | kPackedDpp | kApproximate),
     row_own({"v_dot2_f16_f16"}, v3, kNo, 0x266, kGfx11, Type::f16, b, b, Type::f16, &dot2_half<false>, kFloatMods | kApproximate),
     row_own({"v_dot2_bf16_bf16"}, v3, kNo, 0x267, kGfx11, Type::b16, b, b, Type::b16, &dot2_half<true>, kApproximate),
-    row_own({"v_dot2_f32_bf16"}, p, kNo, 0x1a, kGfx11, f32, h, h, f32, &dot2_3p<true>, kFloatMods | kApproximate),
+    dot_acc({"v_dot2c_f32_bf16"}, 0x16, kNo, kGfx950, f32, &dot2_acc<true>, kApproximate),
+    row_own({"v_dot2_f32_bf16"}, p, 0x1a, 0x1a, kGfx950 | kGfx11, f32, h, h, f32, &dot2_3p<true>, kFloatMods | kApproximate),
 };
 
 }  // namespace packed_ops
