@@ -16,7 +16,7 @@ import forms
 import pytest
 from containers import DevContainer
 
-TARGETS = ["gfx942", "gfx950", "gfx1100", pytest.param("gfx90a", marks=pytest.mark.full)]
+TARGETS = ["gfx942", "gfx1100", *(pytest.param(t, marks=pytest.mark.full) for t in ("gfx90a", "gfx950"))]
 _ROOT = Path(__file__).resolve().parents[2]
 
 
