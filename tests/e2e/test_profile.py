@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from kerncap.bundle.documents import validate
 
 DEVICE = ("--device", "vgpu:gfx942")
 PIPELINE = {"vector_scale", "bias_relu", "vector_add", "relu", "histogram"}
-# hipMemset is a kernel of HIP's own.
-FILL = "__amd_rocclr_fillBufferAligned"
+# HIP's own kernels: hipMemset, and in newer ones small copies.
+OWN = "__amd_rocclr_"
 
 
 def profile(workbench: Workbench, *argv: str | Path) -> tuple[dict[str, Any], str]:
@@ -31,9 +32,11 @@ def test_every_dispatch_is_counted_and_timed(workbench: Workbench, tmp_path: Pat
     table = workbench.work / "kernels.csv"
     document, said = profile(workbench, *DEVICE, "--csv", table, "--", workbench.program("pipeline"))
     assert "EXIT-SUCCESS" in said
-    assert (document["calls"], document["untimed"], document["processes"]) == (101, 0, 1)
+    assert (document["untimed"], document["processes"]) == (0, 1)
     kernels = {k["kernel"].split("(")[0]: k for k in document["kernels"]}
-    assert kernels.pop(FILL)["calls"] == 1
+    assert document["calls"] == sum(k["calls"] for k in kernels.values())
+    assert kernels[f"{OWN}fillBufferAligned"]["calls"] == 1
+    kernels = {name: k for name, k in kernels.items() if not name.startswith(OWN)}
     assert set(kernels) == PIPELINE
     totals = [k["total_ns"] for k in document["kernels"]]
     assert totals == sorted(totals, reverse=True)
@@ -55,8 +58,10 @@ def test_every_dispatch_is_counted_and_timed(workbench: Workbench, tmp_path: Pat
 def test_the_most_expensive_kernel_comes_first(workbench: Workbench) -> None:
     done = workbench.kerncap("profile", "-n", "2", *DEVICE, "--", workbench.program("pipeline"))
     assert done.returncode == 0, done.stderr
-    assert "101 dispatches of 6 kernels" in done.stdout
-    assert "and 4 more kernels" in done.stdout
+    first = re.match(r"(\d+) dispatches of (\d+) kernels", done.stdout[done.stdout.index("\n") + 1 :])
+    assert first, done.stdout
+    assert int(first[1]) > 100
+    assert f"and {int(first[2]) - 2} more kernels" in done.stdout
     assert "cost model" in done.stderr
     assert "kerncap extract" in done.stdout
 
@@ -86,7 +91,8 @@ def test_what_a_selection_matches_is_listed_and_nothing_is_captured(workbench: W
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     validate(document, "printed", what="listing")
-    assert (document["matched"], document["dispatches"], document["whole"]) == (40, 101, True)
+    assert (document["matched"], document["whole"]) == (40, True)
+    assert document["dispatches"] > 100
     launches = {launch["kernel"].split("(")[0]: launch for launch in document["launches"]}
     assert set(launches) == {"vector_scale", "vector_add"}
     assert all(launch["grid"] == [1536, 1, 1] and launch["workgroup"] == [256, 1, 1] for launch in launches.values())
