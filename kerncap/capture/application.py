@@ -7,20 +7,21 @@ Called by the extract workflow. The files in the work directory are described in
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.selection import Selection, dims_text
-from kerncap.capture.tool import alone_hint, describe_status, read_reports, run_under_tool
-from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
+from kerncap.capture.tool import Ended, alone_hint, describe_status, no_runtime, reported_error, run_under_tool
+from kerncap.errors import CaptureError, KerncapError, typed
 from kerncap.names import near_names
 
 log = logging.getLogger(__name__)
 
 _LISTED = 12
+_CALLERS_MISTAKES = ("capture.no-match", "capture.no-such-dispatch")
 
 
 @dataclass(frozen=True)
@@ -80,33 +81,17 @@ def run_application(
         if done.timed_out:
             log.warning("the application was ended after %g s; its capture is whole", order.timeout_s)
         return Captured(directory, done.returncode, done.duration_s)
-    raise _with_stop(_why_not(order, work_dir, done), ended.stops)
+    error = _why_not(order, work_dir, ended)
+    # A name that matches nothing is the caller's mistake whatever else happened.
+    raise error if error.code in _CALLERS_MISTAKES else ended.with_stop(error)
 
 
-def _with_stop(error: KerncapError, stopped: Sequence[native.Stop]) -> KerncapError:
-    """The same failure with the virtual GPU's own reason, which the application may have hidden.
-
-    A name that matches nothing is the caller's mistake whatever else happened.
-    """
-    if not stopped or error.code in ("capture.no-match", "capture.no-such-dispatch"):
-        return error
-    first = stopped[0]
-    hint = error.hint
-    if first.code.startswith("vgpu.un"):
-        hint = "report what the virtual GPU does not know, or capture on a real GPU: --device gpu"
-    message = f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]"
-    return CaptureError(message, code="capture.device-stopped", hint=hint)
-
-
-def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError:
+def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
     """The most telling reason for having no capture."""
-    status = "was ended: the time limit was over" if done.timed_out else describe_status(done.returncode)
-    for failure in read_reports(work_dir, "error"):
-        return error_from_code(
-            str(failure.get("code", "capture.failed")),
-            str(failure.get("message", "the tool library failed")),
-            failure.get("hint") or alone_hint(order.command),
-        )
+    done, status = ended.done, ended.status
+    reported = reported_error(work_dir, order.command)
+    if reported is not None:
+        return reported
     if done.timed_out:
         return CaptureError(
             f"nothing was captured within {order.timeout_s:g} s",
@@ -134,11 +119,7 @@ def _why_not(order: Order, work_dir: Path, done: proc.Completed) -> KerncapError
             hint=f"{needs}; otherwise: {alone}" if needs else alone,
         )
     if not seen.processes:
-        return CaptureError(
-            f"the application {status} and never used the HSA runtime",
-            code="capture.no-runtime",
-            hint="is it a HIP or HSA application, and are its libraries found? ldd " + order.command[0],
-        )
+        return no_runtime(status, order.command)
     return _no_match(order, seen, status)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
+from kerncap.errors import CaptureError, KerncapError, error_from_code
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,22 @@ class Ended:
 
     done: proc.Completed
     stops: list[native.Stop]
+
+    @property
+    def status(self) -> str:
+        """`exited with 3`, `was ended: the time limit was over`."""
+        return "was ended: the time limit was over" if self.done.timed_out else describe_status(self.done.returncode)
+
+    def with_stop(self, error: KerncapError) -> KerncapError:
+        """The same failure with the virtual GPU's own reason, which the application may have hidden."""
+        if not self.stops:
+            return error
+        first = self.stops[0]
+        hint = error.hint
+        if first.code.startswith("vgpu.un"):
+            hint = "report what the virtual GPU does not know, or capture on a real GPU: --device gpu"
+        message = f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]"
+        return CaptureError(message, code="capture.device-stopped", hint=hint)
 
 
 def run_under_tool(
@@ -70,11 +87,11 @@ def run_under_tool(
 
 def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:
     """The documents `<stem>-<pid>.json` of all processes; one that a kill cut short is left out."""
-    documents = [load_document(path) for path in sorted(work_dir.glob(f"{stem}-*.json"))]
+    documents = [_load(path) for path in sorted(work_dir.glob(f"{stem}-*.json"))]
     return [document for document in documents if document]
 
 
-def load_document(path: Path) -> dict[str, Any] | None:
+def _load(path: Path) -> dict[str, Any] | None:
     try:
         document = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -92,5 +109,27 @@ def describe_status(returncode: int) -> str:
         return f"was killed by signal {-returncode}"
 
 
+def shell_status(returncode: int) -> int:
+    """As a shell has it: 128 + N for an end by signal N."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
 def alone_hint(command: tuple[str, ...]) -> str:
     return f"does it run to its end without kerncap? {shlex.join(command)}"
+
+
+def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | None:
+    """What the tool library itself failed with, in any process."""
+    for failure in read_reports(work_dir, "error"):
+        code, message = failure.get("code", "capture.failed"), failure.get("message", "the tool library failed")
+        return error_from_code(str(code), str(message), failure.get("hint") or alone_hint(command))
+    return None
+
+
+def no_runtime(status: str, command: tuple[str, ...]) -> CaptureError:
+    """No process of the command loaded the HSA runtime."""
+    return CaptureError(
+        f"the application {status} and never used the HSA runtime",
+        code="capture.no-runtime",
+        hint="is it a HIP or HSA application, and are its libraries found? ldd " + command[0],
+    )

@@ -77,14 +77,7 @@ def extract(
     compile_db: Annotated[
         Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            help="vgpu:TARGET[,bar=large] or gpu[:N]; default: the GPU that is here.",
-            autocompletion=completion.devices,
-        ),
-    ] = None,
+    device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
     after: Annotated[
         str,
@@ -105,7 +98,7 @@ def extract(
     from kerncap import native
     from kerncap.capture.application import Order
     from kerncap.capture.selection import Selection, parse_dims
-    from kerncap.capture.tool import describe_status
+    from kerncap.capture.tool import describe_status, shell_status
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import extract as run_extract
 
@@ -142,7 +135,7 @@ def extract(
         print_error(extracted.source_error, as_json=False)
         return extracted.source_error.exit_code
     if propagate_exit:
-        return extracted.returncode if extracted.returncode >= 0 else 128 - extracted.returncode
+        return shell_status(extracted.returncode)
     return 0
 
 

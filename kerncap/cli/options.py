@@ -34,6 +34,14 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 DeviceOption = Annotated[
     str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].", autocompletion=completion.devices)
 ]
+ApplicationDeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="vgpu:TARGET[,bar=large] or gpu[:N]; default: the GPU that is here.",
+        autocompletion=completion.devices,
+    ),
+]
 HsacoOption = Annotated[
     Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
 ]

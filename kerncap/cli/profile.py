@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kerncap.cli import completion, options
+from kerncap.cli import options
 from kerncap.cli.output import note, print_json, say, set_verbosity, status_line, table, to_stderr
 from kerncap.errors import UsageError, typed
 
@@ -32,14 +32,7 @@ def profile(
             "--import", help="Run nothing: read rocprofv3's kernel_stats.csv or kernel_trace.csv.", metavar="CSV"
         ),
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            help="vgpu:TARGET[,bar=large] or gpu[:N]; default: the GPU that is here.",
-            autocompletion=completion.devices,
-        ),
-    ] = None,
+    device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the application may take.")] = 3600.0,
     propagate_exit: Annotated[
         bool, typer.Option("--propagate-exit", help="Exit with the application's status.")
@@ -53,6 +46,7 @@ def profile(
     """
     from kerncap.bundle.outputs import new_file
     from kerncap.capture.profile import import_rocprof
+    from kerncap.capture.tool import shell_status
 
     set_verbosity(verbose)
     options.check_count("--top", top, 1, _MOST_TOP)
@@ -73,9 +67,7 @@ def profile(
         print_json(found.to_json(top))
     else:
         _print(found, top, modelled, tuple(command or ()))
-    if propagate_exit:
-        return returncode if returncode >= 0 else 128 - returncode
-    return 0
+    return shell_status(returncode) if propagate_exit else 0
 
 
 def _measure(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.profile import Profile, read_profile
 from kerncap.capture.selection import Selection
-from kerncap.capture.tool import Ended, alone_hint, describe_status, load_document, run_under_tool
-from kerncap.errors import CaptureError, KerncapError, error_from_code
+from kerncap.capture.tool import Ended, alone_hint, no_runtime, reported_error, run_under_tool
+from kerncap.errors import CaptureError, KerncapError
 
 _LOOK_S = 0.5
+_SOURCE = "libkerncap"
 
 ProgressCall = Callable[[Profile], None]
 
@@ -49,18 +51,9 @@ def profile(target: Target, streams: Streams, progress: ProgressCall | None = No
     """
     with tempfile.TemporaryDirectory(prefix="kerncap-profile-") as scratch:
         work = Path(scratch)
-        over = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(work, over, progress), daemon=True)
-        if progress is not None:
-            watcher.start()
-        try:
-            control = native.capture_control(work, {"kernel": None}, mode="profile")
-            ended = _run(target, streams, control)
-        finally:
-            over.set()
-            if progress is not None:
-                watcher.join()
-        found = read_profile(work, "libkerncap")
+        with _watched(work, progress):
+            ended = _run(target, streams, native.capture_control(work, {"kernel": None}, mode="profile"))
+        found = read_profile(work, _SOURCE)
         _require_work(work, target, ended, found.processes, found.calls)
     return found, ended.done.returncode
 
@@ -90,44 +83,42 @@ def _run(target: Target, streams: Streams, control: dict[str, object]) -> Ended:
     )
 
 
-def _watch(work: Path, over: threading.Event, progress: ProgressCall | None) -> None:
-    while not over.wait(_LOOK_S):
-        if progress is not None:
-            progress(read_profile(work, "libkerncap"))
+@contextmanager
+def _watched(work: Path, progress: ProgressCall | None) -> Iterator[None]:
+    """`progress` hears of the profile so far, twice a second."""
+    if progress is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_S):
+            progress(read_profile(work, _SOURCE))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 def _require_work(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> None:
     """Raises: CaptureError with the most telling reason why nothing was seen."""
     error = _why_nothing(work, target, ended, processes, dispatches)
-    if error is None:
-        return
-    if ended.stops:
-        first = ended.stops[0]
-        raise CaptureError(
-            f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]",
-            code="capture.device-stopped",
-            hint=error.hint,
-        )
-    raise error
+    if error is not None:
+        raise ended.with_stop(error)
 
 
 def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> KerncapError | None:
-    done = ended.done
-    status = "was ended: the time limit was over" if done.timed_out else describe_status(done.returncode)
-    for failure in filter(None, map(load_document, sorted(work.glob("error-*.json")))):
-        code, message = (
-            str(failure.get("code", "capture.failed")),
-            str(failure.get("message", "the tool library failed")),
-        )
-        return error_from_code(code, message, failure.get("hint") or alone_hint(target.command))
-    if dispatches:
-        return None
-    if done.timed_out:
+    reported = reported_error(work, target.command)
+    if reported is not None or dispatches:
+        return reported
+    if ended.done.timed_out:
         text = f"nothing was dispatched within {target.timeout_s:g} s"
         return CaptureError(text, code="capture.timeout", hint=f"--timeout {target.timeout_s * 4:g}")
     if processes:
-        text = f"the application {status} and dispatched no kernel"
+        text = f"the application {ended.status} and dispatched no kernel"
         return CaptureError(text, code="capture.no-dispatch", hint=alone_hint(target.command))
-    text = f"the application {status} and never used the HSA runtime"
-    hint = "is it a HIP or HSA application, and are its libraries found? ldd " + target.command[0]
-    return CaptureError(text, code="capture.no-runtime", hint=hint)
+    return no_runtime(ended.status, target.command)

@@ -40,26 +40,26 @@ struct Machine {
   bool has_gpu = false;
 };
 
-hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void* data) {
-  auto& machine = *static_cast<Machine*>(data);
+// 0 for a pool that is not global memory.
+std::uint32_t global_flags(hsa_amd_memory_pool_t pool) {
   hsa_amd_segment_t segment;
   std::uint32_t flags = 0;
   hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
-  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+  if (segment != HSA_AMD_SEGMENT_GLOBAL) return 0;
   hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+  return flags;
+}
+
+hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void* data) {
+  auto& machine = *static_cast<Machine*>(data);
+  const std::uint32_t flags = global_flags(pool);
   if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) machine.kernarg = pool;
   if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) machine.memory = pool;
   return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t on_gpu_pool(hsa_amd_memory_pool_t pool, void* data) {
-  auto& machine = *static_cast<Machine*>(data);
-  hsa_amd_segment_t segment;
-  std::uint32_t flags = 0;
-  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
-  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
-  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-  if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) machine.device = pool;
+  if (global_flags(pool) & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) static_cast<Machine*>(data)->device = pool;
   return HSA_STATUS_SUCCESS;
 }
 

@@ -60,22 +60,21 @@ inline void check(hipError_t status, const char* what) {
 }
 #define HIP_OK(call) ::matrix::check((call), #call)
 
-template <class T>
-std::vector<T> random(std::size_t count, double low, double high, unsigned seed) {
+template <class T, class Values>
+std::vector<T> drawn(std::size_t count, unsigned seed, Values values) {
   std::mt19937_64 engine(seed);
-  std::uniform_real_distribution<double> values(low, high);
   std::vector<T> out(count);
   for (T& v : out) v = static_cast<T>(values(engine));
   return out;
 }
+template <class T>
+std::vector<T> random(std::size_t count, double low, double high, unsigned seed) {
+  return drawn<T>(count, seed, std::uniform_real_distribution<double>(low, high));
+}
 // Whole numbers, whose sums and products stay exact in any order and with or without contraction.
 template <class T>
 std::vector<T> whole(std::size_t count, long low, long high, unsigned seed) {
-  std::mt19937_64 engine(seed);
-  std::uniform_int_distribution<long> values(low, high);
-  std::vector<T> out(count);
-  for (T& v : out) v = static_cast<T>(values(engine));
-  return out;
+  return drawn<T>(count, seed, std::uniform_int_distribution<long>(low, high));
 }
 template <class T>
 std::vector<T> any_bits(std::size_t count, unsigned seed) {
