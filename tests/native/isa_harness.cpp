@@ -13,6 +13,8 @@ namespace kerncap::vgpu::isa::test {
 
 void HostMemory::add(void* at, std::size_t bytes, bool writable) {
   const auto va = reinterpret_cast<std::uintptr_t>(at);
+  // What was mapped there has been freed: the heap gave its address away again, perhaps for something smaller.
+  for (auto old = by_end_.upper_bound(va); old != by_end_.end() && old->second.va < va + bytes;) old = by_end_.erase(old);
   by_end_[va + bytes] = Mapping{va, va + bytes, static_cast<std::byte*>(at), writable};
   ++generation_;
 }

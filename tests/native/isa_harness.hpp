@@ -19,6 +19,7 @@ namespace kerncap::vgpu::isa::test {
 // Device memory whose addresses are the host's. Only what was added is mapped.
 class HostMemory final : public Memory {
  public:
+  // Takes the place of every mapping that it overlaps.
   void add(void* at, std::size_t bytes, bool writable = true);
   Mapping find(std::uint64_t device_va) const noexcept override;
   const std::atomic<std::uint64_t>& generation() const noexcept override { return generation_; }

@@ -71,6 +71,24 @@ TEST(Launch, NothingToPreload) {
   EXPECT_EQ(other.wave.pc, other.descriptor_va + 512);
 }
 
+// Of a heap that gives addresses away again.
+TEST(Harness, AMappingTakesThePlaceOfThoseItOverlaps) {
+  HostMemory memory;
+  std::byte heap[64];
+  const auto at = [&](std::size_t offset) { return reinterpret_cast<std::uintptr_t>(heap) + offset; };
+  memory.add(heap + 8, 4);
+  memory.add(heap + 40, 8);
+  memory.add(heap + 60, 4);
+  memory.add(heap, 44);
+  EXPECT_EQ(memory.find(at(4)).end, at(44));
+  EXPECT_EQ(memory.find(at(20)).end, at(44));
+  EXPECT_EQ(memory.find(at(46)).end, 0u);
+  EXPECT_EQ(memory.find(at(60)).end, at(64));
+  memory.add(heap + 44, 16);  // side by side
+  EXPECT_EQ(memory.find(at(43)).end, at(44));
+  EXPECT_EQ(memory.find(at(44)).end, at(60));
+}
+
 TEST(Launch, ArgumentsThatAreNotMapped) {
   Launched l;
   launch(Target::gfx90a, 1, 3, false, l);
