@@ -136,9 +136,9 @@ def _start(
         raise HostError(
             f"{words[0]}: program not found", code="host.program-missing", hint=f"command -v {words[0]}"
         ) from None
-    except (PermissionError, OSError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a word with a NUL, or with what is no character
         raise HostError(
-            f"{words[0]}: cannot be started: {error.strerror}",
+            f"{words[0]}: cannot be started: {getattr(error, 'strerror', None) or error}",
             code="host.program-not-executable",
             hint=f"ls -l {words[0]}",
         ) from None

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 _SHOWN = 120
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 def parse_json(data: bytes, *, what: str, limit: int) -> dict[str, Any]:
-    """The object in `data`; refuses duplicate keys, NaN, other top-level types and more than `limit` bytes.
+    """The object in `data`; refuses duplicate keys, NaN, strings that are no text (lone surrogates), other top-level
+    types and more than `limit` bytes.
 
     Raises: BundleError `bundle.limit`, `bundle.malformed`.
     """
@@ -29,6 +31,8 @@ def parse_json(data: bytes, *, what: str, limit: int) -> dict[str, Any]:
         raise BundleError(f"{what} has {len(data)} bytes, at most {limit} are allowed", code="bundle.limit")
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        if _SURROGATE(data) is not None:
+            json.dumps(document, ensure_ascii=False).encode("utf-8")  # fails when it is half a character
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{what} is not valid JSON: {error}", code="bundle.malformed") from None
     if not isinstance(document, dict):

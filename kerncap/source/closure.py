@@ -12,12 +12,13 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.errors import CompileError
+from kerncap.bundle.code import is_allowed_name
+from kerncap.errors import CompileError, typed
 from kerncap.source import compiler as compilers
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
@@ -100,9 +101,21 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
         compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
         if not compilers.has_kernel(out, wanted.mangled):
             return None
-        read = compilers.parse_depfile(depfile.read_text("utf-8"))
+        read = compilers.parse_depfile(depfile.read_text("utf-8", "surrogateescape"))
     paths = {Path(os.path.normpath(entry.cwd / name)) for name in read} | {words.main}
+    _check_names(paths)
     return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)))
+
+
+def _check_names(paths: Iterable[Path]) -> None:
+    """What a bundle could not hold is refused here, where its name can still be changed."""
+    for path in sorted(paths):
+        if not is_allowed_name(str(inside(path))):
+            raise CompileError(
+                f"the compile reads {str(path)[:300]!r}, a name that a bundle cannot hold: too long, or not printable",
+                code="compile.file-name",
+                hint=typed("mv", path, "NAME"),
+            )
 
 
 def take_apart_raw(entry: Entry) -> list[str]:

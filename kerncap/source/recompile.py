@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle.location import refuse_existing
+from kerncap.bundle.outputs import give_final_name
 from kerncap.errors import BundleError, CompileError
 from kerncap.source import compiler as compilers
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
@@ -45,7 +47,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     document = _load(directory)
     main = directory / inside(Path(document["main"]))
     for path in (main, directory / "vfs.yaml"):
-        if not path.is_file():
+        if not os.path.isfile(path):  # also where the name is longer than any can be
             raise CompileError(f"{path} is missing", code="compile.no-source", hint="capture with --source-dir")
     view = read_overlay(directory)
     check_inside(directory, main)
@@ -55,8 +57,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     difference = None
     if clang.version != document["compiler"]["version"]:
         difference = f"compiled by {clang.version}, the original by {document['compiler']['version']}"
-    if output.exists():
-        raise CompileError(f"{output} exists", code="compile.output-exists", hint=f"rm {output}")
+    refuse_existing(output)
     with tempfile.TemporaryDirectory(prefix=".kerncap-recompile-", dir=output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
         overlay.write_text(json.dumps(view.document()), "utf-8")
@@ -82,7 +83,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
                 code="compile.no-kernel",
                 hint=f"keep its signature in {main}",
             )
-        os.link(made, output)
+        give_final_name(made, output)
     return Recompiled(output, clang.version, difference)
 
 

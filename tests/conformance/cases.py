@@ -179,10 +179,12 @@ _MANIFEST = (
     Case("chunk-layer-left-out", _manifest(lambda m: m["layers"].pop()), "bundle.inconsistent"),
 )
 
+_HALF = b',"a":"\\ud800"}'
 _CONFIG = (
     Case("config-not-json", _set("change_config_json", lambda d: b"\xff" + d), "bundle.malformed"),
     Case("config-nan", _set("change_config_json", lambda d: b'{"a":NaN}'), "bundle.malformed"),
     Case("config-key-twice", _set("change_config_json", lambda d: b'{"a":1,"a":2}'), "bundle.malformed"),
+    Case("config-half-a-character", _set("change_config_json", lambda d: d[:-1] + _HALF), "bundle.malformed"),
     Case("config-nested-deeply", _set("change_config_json", lambda d: _DEEP), "bundle.malformed"),
     Case("config-too-big", _config(padding="x" * (300 << 10)), "bundle.limit"),
     Case("config-without-requires", _config(requires=None), "bundle.malformed"),
@@ -197,6 +199,7 @@ CAPTURE = (
     Case("grid-of-two", _capture("dispatch", grid=[1, 1]), "bundle.malformed"),
     Case("workgroup-zero", _capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
     Case("workgroup-too-big", _capture("dispatch", workgroup=[65536, 1, 1]), "bundle.malformed"),
+    Case("kernel-half-a-character", _capture("kernel", demangled="k\ud800"), "bundle.malformed"),
     Case("isa-of-another-maker", _capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
     Case("write-set-outside", _capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
 )
