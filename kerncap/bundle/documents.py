@@ -12,7 +12,7 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -75,7 +75,7 @@ def unsupported_version(what: str, found: str, expected: str) -> BundleError:
     return BundleError(
         f"{what}: version {found} is unknown here, this kerncap reads {expected}",
         code="bundle.unsupported-version",
-        hint="pip install --upgrade kerncap",
+        hint=A_NEWER_KERNCAP,
     )
 
 

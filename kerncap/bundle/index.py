@@ -14,7 +14,7 @@ from typing import Any
 from kerncap.bundle import limits
 from kerncap.bundle.documents import check_schema_version, parse_json
 from kerncap.bundle.manifest import is_digest
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 KINDS = frozenset({"pool", "vmem", "lock", "svm", "variable"})
 SEGMENTS = frozenset({"device", "host", "kernarg"})
@@ -214,7 +214,7 @@ class _Reader:
             raise BundleError(
                 f'{self._what}: {place}: {key} "{value[:64]}" is unknown here',
                 code=code,
-                hint="pip install --upgrade kerncap",
+                hint=A_NEWER_KERNCAP,
             )
         return value
 

@@ -71,9 +71,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     _open_closed_streams()
     args = list(sys.argv[1:] if argv is None else argv)
     code = run(args)
-    for number in start.ENDING:  # all is done and said: from here on a signal ends what little is left in silence
-        if signal.getsignal(number) is _on_signal:
-            signal.signal(number, signal.SIG_DFL)
+    _end_at_once(None)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -81,7 +79,19 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         code = _machine(error, as_json=False)
+    _end_at_once(code)
     sys.exit(code)
+
+
+def _end_at_once(code: int | None) -> None:
+    """The command is over: a signal now ends what little is left, with the command's code once all is said."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        os._exit(128 + number if code is None else code)
+
+    for number in start.ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
 
 
 def _open_closed_streams() -> None:

@@ -85,7 +85,7 @@ def find_unit(entries: Sequence[Entry], wanted: Wanted, source_dir: Path | None)
     raise CompileError(
         f"no translation unit gives the symbol {wanted.mangled}: tried {', '.join(tried)}",
         code="compile.kernel-not-found",
-        hint="was the application built from this source, with these options?",
+        hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
     )
 
 

@@ -44,7 +44,7 @@ def find_database(source_dir: Path | None, named: Path | None) -> Path:
     raise CompileError(
         f"there is no compile_commands.json in {source_dir} nor in its build directory",
         code="compile.no-database",
-        hint="--compile-db FILE (cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear -- make)",
+        hint="--compile-db FILE  # from cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear -- make",
     )
 
 

@@ -166,7 +166,7 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
                 raise BundleError(
                     f"{self.reference}: blob {state.blob.digest} is missing in the registry",
                     code="bundle.missing-blob",
-                    hint="push the bundle again from where it was sealed: kerncap push BUNDLE REF",
+                    hint="kerncap push BUNDLE REF  # again, from where it was sealed",
                 )
             resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(
                 f"bytes {state.position}-"
@@ -346,7 +346,9 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         text = f"{method} {url}: status {status} {reason(response)}"
         if status in RETRY_STATUS:
             code = "transport.rate-limit" if status == 429 else "transport.server"
-            raise Failed(TransportError(text, code=code, hint="try again later"), after_s=retry_after(response))
+            raise Failed(
+                TransportError(text, code=code, hint=f"curl -sv {self._base}/v2/"), after_s=retry_after(response)
+            )
         if status == 404:
             hint = f"curl -s {self._base}/v2/{self.reference.repository}/tags/list"
             raise TransportError(text, code="transport.not-found", hint=hint)

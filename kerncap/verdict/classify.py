@@ -54,7 +54,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
             "the dispatch changes no byte, outputs could not be poisoned, and perturbed inputs make no difference: "
             "a variant that does nothing could not be told from a right one",
             code="replay.not-judged",
-            hint="capture another dispatch of this kernel: kerncap extract KERNEL --dispatch 0 -- CMD",
+            hint="kerncap extract KERNEL --dispatch 0 -- CMD  # another dispatch of this kernel",
         )
     new_noise = subtract(normalise(first.noise), normalise(capture.noise))
     verdict, passed, reasons = _conclude(plan, judgements, first, total(new_noise), capture)
@@ -149,7 +149,7 @@ def _refuse_failed(plan: Plan, result: ReplayResult) -> None:
             raise ReplayError(
                 f"the {name} run faulted at {run.fault_va:#x}, the captured dispatch did not",
                 code="replay.fault",
-                hint="does the variant read or write out of bounds?",
+                hint="--check memory  # does the variant read or write out of bounds?",
             )
         if name != REFERENCE and run.bytes_compared == 0:
             raise ReplayError(f"the {name} run compared no bytes: that proves nothing", code="replay.nothing-compared")

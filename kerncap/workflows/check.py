@@ -115,7 +115,7 @@ def _line_of(report: Path, result: ReplayResult) -> Mapping[str, Any]:
     raise ReplayError(
         "the virtual GPU wrote no check report for the dispatch",
         code="replay.not-checked",
-        hint="are kerncap and its native files of one version? kerncap doctor",
+        hint="kerncap doctor  # are kerncap and its native files of one version?",
     )
 
 

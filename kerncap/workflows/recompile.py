@@ -18,7 +18,7 @@ from typing import Any
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
 from kerncap.bundle.outputs import new_file
-from kerncap.errors import KerncapError, UsageError, error_from_code
+from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.runtime import catalog, containers
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
 from kerncap.source.recompile import Recompiled, original_compiler_major, recompile
@@ -87,7 +87,11 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
     bundle = open_bundle(path)
     location = parse_source(path)
     if isinstance(location, RegistryLocation):
-        raise UsageError(f"{path} is in a registry", code="usage.not-local", hint=f"kerncap pull {path} -o b.kcap.tar")
+        raise UsageError(
+            f"{path} is in a registry",
+            code="usage.not-local",
+            hint=typed("kerncap", "pull", path, "-o", "bundle.kcap.tar"),
+        )
     job = containers.Job(
         image=sandbox.image or _image_for(bundle),
         command="recompile",

@@ -21,7 +21,7 @@ from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import CodeObject
 from kerncap.bundle.content import read_before, write_code_object
-from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, PERTURBED, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
@@ -171,7 +171,7 @@ def run_replay(
         timeout_s=timeout_s,
         withhold_variables=withhold_variables,
     )
-    request.write_text(json.dumps(document), encoding="utf-8")
+    native.write_document(request, document)
     env = native.device_environment(device, native_files, os.environ, trace, check)
     whole = sum(timeout_s * (run.iterations + run.warmup) for run in runs) + _GRACE_S
     done = proc.run(
@@ -201,9 +201,9 @@ def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
                     "the kernel calls a function by an address that was stored in memory and that leads nowhere in the "
                     "code object that is replayed",
                     code="replay.code-address",
-                    hint="a variant must keep the functions whose addresses are stored, under their names",
+                    hint="nm -C VARIANT  # it must keep the functions whose addresses are stored, under their names",
                 )
-            hint = "report the instruction, or replay on a real GPU: --device gpu"
+            hint = "--device gpu  # and report the instruction"
             return error_from_code(stop.code, stop.text, hint)
     return None
 
@@ -225,7 +225,7 @@ def _native_for(path: str | None) -> native.NativeFiles:
 def _with_container_hint(error: HostError, path: str | None) -> HostError:
     if path is None:
         return error
-    return HostError(error.message, code=error.code, hint=f"kerncap run {path}")
+    return HostError(error.message, code=error.code, hint=typed("kerncap", "run", path))
 
 
 def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> KerncapError:
@@ -235,12 +235,14 @@ def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> Kernca
             HostError(f"kerncap-replay does not start: {said}", code="host.no-hsa-runtime", hint=None), path
         )
     if done.timed_out:
-        return ReplayError(f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint="--timeout S")
+        return ReplayError(
+            f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint=f"--timeout {limit_s * 4:g}"
+        )
     how = f"exit code {done.returncode}" if done.returncode >= 0 else f"signal {-done.returncode}"
     return ReplayError(
         f"kerncap-replay ended with {how} and without a result" + (f": {said}" if said else ""),
         code="replay.crashed",
-        hint="kerncap replay -vv shows what it said",
+        hint="kerncap replay BUNDLE -vv  # shows what it said",
     )
 
 

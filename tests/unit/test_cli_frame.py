@@ -228,3 +228,27 @@ def test_native_codes_map_to_classes() -> None:
 
 def test_hints_can_be_typed_whatever_a_path_is() -> None:
     assert typed("ls", "-ld", Path("/a b/$(reboot)")) == "ls -ld '/a b/$(reboot)'"
+
+
+AT_THE_END = """
+import os, signal, sys
+from kerncap.cli import main as cli
+kill = lambda: os.kill(os.getpid(), signal.SIGINT)
+class Out:
+    def flush(self):
+        if sys.argv[1] == "before":
+            kill()
+    def fileno(self):
+        return 1
+cli.run = lambda args: 4
+sys.stdout = Out()
+sys.exit = lambda code: kill()
+cli.main([])
+"""
+
+
+@pytest.mark.parametrize(("when", "exit_code"), [("before", 130), ("after", 4)])
+def test_a_signal_when_the_command_is_over(when: str, exit_code: int) -> None:
+    """With the command's own code once all is said, and never a traceback."""
+    done = subprocess.run([sys.executable, "-c", AT_THE_END, when], cwd=_ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (exit_code, "")
