@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from kerncap import native, proc
 from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
+from kerncap.scratch import Scratch
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def run_under_tool(
     base = dict(os.environ if environment is None else environment)
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
     base["KERNCAP_CAPTURE_CONTROL"] = str(path)
-    with tempfile.TemporaryDirectory(prefix="kerncap-stops-") as scratch:
+    with Scratch("kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
         env = native.device_environment(device, native_files, base, stops=stops)
         if device.kind == "gpu" and device.index > 0:

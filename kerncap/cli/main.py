@@ -7,6 +7,7 @@ interrupt during the imports is answered like any other (`kerncap.cli.start`).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import json
@@ -92,6 +93,9 @@ def _end_at_once(code: int | None) -> None:
     for number in start.ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+            if code is not None:
+                # Python takes its handlers away before it ends, but leaves what is ignored: so the code stays.
+                atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 def _open_closed_streams() -> None:

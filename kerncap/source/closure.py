@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 from kerncap.bundle.code import is_allowed_name
 from kerncap.errors import CompileError, typed
+from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
@@ -96,7 +96,7 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
         raw = take_apart_raw(entry)
         words = take_apart(compilers.hipcc_words(raw, entry.cwd), entry.cwd, entry.file)
     clang = compilers.examine(words.compiler)
-    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+    with Scratch("kerncap-source-") as scratch:
         out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
         compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
         if not compilers.has_kernel(out, wanted.mangled):

@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from kerncap.bundle.location import refuse_existing
 from kerncap.bundle.outputs import give_final_name
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError, typed
+from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
 from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay
@@ -60,7 +60,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     if clang.version != document["compiler"]["version"]:
         difference = f"compiled by {clang.version}, the original by {document['compiler']['version']}"
     refuse_existing(output)
-    with tempfile.TemporaryDirectory(prefix=".kerncap-recompile-", dir=output.absolute().parent) as scratch:
+    with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
         overlay.write_text(json.dumps(view.document()), "utf-8")
         compilers.compile_device(

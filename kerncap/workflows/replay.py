@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from kerncap.bundle.capture import CodeObject
 from kerncap.bundle.content import read_before, write_code_object
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
+from kerncap.scratch import Scratch
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, PERTURBED, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
 from kerncap.workflows.check import (
@@ -66,7 +66,7 @@ def judge(path: str, options: Options) -> Verdict:
         log.warning("%s", remark)
     if options.check is not None:
         refuse_check_on_gpu(options.check, device, native.target_of_isa(bundle.capture.code_object.isa))
-    with tempfile.TemporaryDirectory(prefix="kerncap-replay-") as scratch:
+    with Scratch("kerncap-replay-") as scratch:
         plan = make_plan(
             bundle.capture,
             bundle.index,
