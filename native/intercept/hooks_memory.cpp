@@ -143,13 +143,14 @@ hsa_status_t vmem_handle_release(hsa_amd_vmem_alloc_handle_t handle) noexcept {
 hsa_status_t vmem_map(void* va, size_t size, size_t offset, hsa_amd_vmem_alloc_handle_t handle, uint64_t flags) noexcept {
   return observe_locked([&] { return hsa().amd.hsa_amd_vmem_map_fn(va, size, offset, handle, flags); },
                         [&] {
-                          const PoolInfo* pool = tool().memory.physical(handle.handle);
-                          if (pool == nullptr) throw Error("capture.hsa", "mapping of an unknown physical allocation");
-                          auto allocation = from_pool(address(va), size, RegionKind::vmem, *pool);
+                          const Physical* physical = tool().memory.physical(handle.handle);
+                          if (physical == nullptr) throw Error("capture.hsa", "mapping of an unknown physical allocation");
+                          auto allocation = from_pool(address(va), size, RegionKind::vmem, physical->pool);
                           allocation.owner = hsa_agent_t{0};  // nobody has access before hsa_amd_vmem_set_access
                           allocation.host_ptr = 0;
-                          allocation.physical = handle.handle;
-                          allocation.physical_offset = offset;
+                          // What an offset means is not settled: hsa_ext_amd.h calls it unsupported, runtimes take it for 0.
+                          if (offset == 0) allocation.physical = physical->number;
+                          else note_bookkeeping_failure();
                           tool().memory.add(std::move(allocation));
                         });
 }

@@ -162,7 +162,7 @@ void MemoryMap::set_vmem_access(std::uint64_t va, std::uint64_t size, const std:
   }
 }
 
-const PoolInfo* MemoryMap::physical(std::uint64_t handle) const {
+const Physical* MemoryMap::physical(std::uint64_t handle) const {
   const auto found = physical_.find(handle);
   return found == physical_.end() ? nullptr : &found->second;
 }
@@ -179,6 +179,7 @@ std::vector<Allocation> MemoryMap::closure(hsa_agent_t agent) {
       region.va += cut;
       region.size -= cut;
       if (region.host_ptr != 0) region.host_ptr += cut;
+      region.physical = 0;
     }
     covered = region.end();
     regions.push_back(std::move(region));

@@ -32,8 +32,7 @@ struct Allocation {
   std::set<std::uint64_t> access;  // agents that were given access beside the owner
   bool open_to_all = false;
   std::string symbol;                // of a variable
-  std::uint64_t physical = 0;        // vmem: handle of the physical allocation
-  std::uint64_t physical_offset = 0;
+  std::uint64_t physical = 0;  // vmem: number of the physical allocation; 0: none, or mapped from within it
 
   std::uint64_t end() const { return va + size; }
   bool reachable_from(hsa_agent_t agent) const {
@@ -47,6 +46,12 @@ struct PoolInfo {
   std::vector<std::string> flags;
   bool is_pool = false;  // and not a region of the older interface
   std::uint64_t size = 0;
+};
+
+// Physical memory that can be mapped, any number of times.
+struct Physical {
+  PoolInfo pool;
+  std::uint64_t number = 0;  // never given again, as handles are
 };
 
 // All agents of the process in the runtime's order, and the owner of every pool and region.
@@ -89,9 +94,9 @@ class MemoryMap {
   void remove_range(std::uint64_t va, std::uint64_t size);
   void allow_access(std::uint64_t ptr, const hsa_agent_t* agents, std::uint32_t count);
   void set_vmem_access(std::uint64_t va, std::uint64_t size, const std::set<std::uint64_t>& agents, bool host);
-  void physical_created(std::uint64_t handle, PoolInfo info) { physical_[handle] = std::move(info); }
+  void physical_created(std::uint64_t handle, PoolInfo info) { physical_[handle] = {std::move(info), ++last_physical_}; }
   void physical_released(std::uint64_t handle) { physical_.erase(handle); }
-  const PoolInfo* physical(std::uint64_t handle) const;
+  const Physical* physical(std::uint64_t handle) const;
 
   // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock).
   std::vector<Allocation> closure(hsa_agent_t agent);
@@ -106,7 +111,8 @@ class MemoryMap {
   bool broken_ = false;
   Clock::duration hold_limit_ = std::chrono::seconds(30);
   std::map<std::uint64_t, Allocation> allocations_;
-  std::map<std::uint64_t, PoolInfo> physical_;
+  std::map<std::uint64_t, Physical> physical_;
+  std::uint64_t last_physical_ = 0;
 };
 
 // While it lives, releases wait.

@@ -264,7 +264,7 @@ void run_all(const ReplayInput& input, Reservation& reservation, Json& result, c
   result["device"] = {{"agent", device.name}, {"isa", device.isa}, {"product", device.product}};
   check_target(device, input.capture.isa);
   std::uint64_t closure_bytes = 0;
-  for (const Span& span : input.spans) closure_bytes += span.size();
+  for (const Span& span : input.spans) closure_bytes += span.original == 0 ? span.size() : 0;
   check_capacity(device, input.capture, closure_bytes);
   std::uint64_t host_bytes = 0;
   for (const Region& region : input.index.regions) {

@@ -75,7 +75,8 @@ class Workbench:
         if name not in self._programs:
             out = self.work / name
             argv = ["hipcc", *(f"--offload-arch={t}" for t in sorted(TARGETS)), "-O2", self.sources / f"{name}.hip"]
-            self.container.run([*argv, "-o", out], check=True)
+            # Some use the runtime below HIP as well.
+            self.container.run([*argv, "-o", out, "-lhsa-runtime64"], check=True)
             self._programs[name] = out
         return self._programs[name]
 
