@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
-from kerncap.scratch import Scratch
+from kerncap.errors import CaptureError, KerncapError, error_from_code
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Ended:
         first = self.stops[0]
         hint = error.hint
         if first.code.startswith("vgpu.un"):
-            hint = "--device gpu  # and report what the virtual GPU does not know"
+            hint = "report what the virtual GPU does not know, or capture on a real GPU: --device gpu"
         message = f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]"
         return CaptureError(message, code="capture.device-stopped", hint=hint)
 
@@ -61,11 +62,11 @@ def run_under_tool(
     Raises: HostError `host.program-missing`, `host.program-not-executable`, `host.no-native-files`.
     """
     path = Path(control["work_dir"], "control.json")
-    native.write_document(path, control)
+    path.write_text(json.dumps(control))
     base = dict(os.environ if environment is None else environment)
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
     base["KERNCAP_CAPTURE_CONTROL"] = str(path)
-    with Scratch("kerncap-stops-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
         env = native.device_environment(device, native_files, base, stops=stops)
         if device.kind == "gpu" and device.index > 0:
@@ -114,7 +115,7 @@ def shell_status(returncode: int) -> int:
 
 
 def alone_hint(command: tuple[str, ...]) -> str:
-    return f"{typed(*command)}  # does it run to its end without kerncap?"
+    return f"does it run to its end without kerncap? {shlex.join(command)}"
 
 
 def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | None:
@@ -130,5 +131,5 @@ def no_runtime(status: str, command: tuple[str, ...]) -> CaptureError:
     return CaptureError(
         f"the application {status} and never used the HSA runtime",
         code="capture.no-runtime",
-        hint=f"{typed('ldd', command[0])}  # is it a HIP or HSA application, and are its libraries found?",
+        hint="is it a HIP or HSA application, and are its libraries found? ldd " + command[0],
     )

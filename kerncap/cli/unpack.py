@@ -9,7 +9,6 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, progress_bar, say, set_verbosity
-from kerncap.errors import typed
 
 
 def unpack(
@@ -28,8 +27,7 @@ def unpack(
         print_json({"schema": "kerncap.unpacked/1", "output": str(directory), "digest": opened.manifest_digest})
     else:
         say(str(directory))
-        again = typed("make", "-C", directory, "run")
-        note(f"unpacked {opened.manifest_digest}; to replay it: {again} [WHERE=container]")
+        note(f"unpacked {opened.manifest_digest}; to replay it: make -C {directory} run [WHERE=container]")
 
 
 def register(app: typer.Typer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, progress_bar, say, set_verbosity
-from kerncap.scratch import Scratch
 
 if TYPE_CHECKING:
     from kerncap.bundle import Bundle
@@ -34,7 +34,7 @@ def verify(
         # Only a reference needs the transport, whose import takes longer than all the rest.
         from kerncap.transport import copy_bundle, open_any
 
-        with Scratch("kerncap-verify-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="kerncap-verify-") as scratch:
             place = LayoutLocation(Path(scratch) / "bundle")
             with progress_bar("pull") as progress:
                 copy_bundle(open_any(bundle, plain_http=plain_http), place, progress=progress)

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
+#include <vector>
 
 #include "replay/device.hpp"
 #include "replay/reservation.hpp"
@@ -27,14 +27,12 @@ class DeviceMemory {
     std::uint64_t va = 0;
     std::uint64_t size = 0;
     hsa_amd_vmem_alloc_handle_t handle{};
-    bool created = false;  // and not another piece's
+    bool created = false;
     bool mapped = false;
   };
-  // `original`: the piece whose memory is mapped once more, or null.
-  void map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation, const Piece* original);
-  const Piece* piece_at(std::uint64_t va) const;
+  void map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation);
   void release() noexcept;
-  std::deque<Piece> pieces_;  // pieces stay where they are
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace kerncap::replay
