@@ -1,5 +1,5 @@
 """`python -m kerncap`: the same as the `kerncap` program."""
 
-from kerncap.cli.main import main
+from kerncap.cli.start import main
 
 main()

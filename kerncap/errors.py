@@ -6,12 +6,15 @@ In: nothing. Out: exceptions that every other module raises; `kerncap.cli.main` 
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import ClassVar
 
 EXIT_OK = 0
 EXIT_DIFFERS = 1
 EXIT_INTERRUPTED = 130
+
+A_NEWER_KERNCAP = "git pull && scripts/setup  # in the clone of kerncap"
 
 
 class KerncapError(Exception):
@@ -89,7 +92,23 @@ class CompileError(KerncapError):
 
 def typed(*words: object) -> str:
     """A hint: a command that can be typed as it stands, whatever characters a path in it has."""
-    return shlex.join(str(word) for word in words)
+    return " ".join(_quoted(word) for word in words)
+
+
+def _quoted(word: object) -> str:
+    text = str(word)
+    if isinstance(word, os.PathLike) and text.startswith("-"):
+        text = f"./{text}"  # else it would be an option
+    if text.isprintable():
+        return shlex.quote(text)
+    # What no terminal shows, byte by byte: bash, zsh and ksh read it back.
+    shown = (char if char.isascii() and char.isprintable() and char not in "\\'" else _bytes_of(char) for char in text)
+    return "$'" + "".join(shown) + "'"
+
+
+def _bytes_of(char: str) -> str:
+    encoded = os.fsencode(char) if not "\ud800" <= char < "\udc80" else b"?"
+    return "".join(f"\\x{byte:02x}" for byte in encoded)
 
 
 _CLASS_OF_PREFIX: dict[str, type[KerncapError]] = {

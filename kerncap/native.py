@@ -6,6 +6,7 @@ Called by capture, the workflows and runtime. The documents are described in doc
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.errors import HostError, UsageError
+from kerncap.errors import HostError, UsageError, typed
 
 NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
+# What captures and replays where this machine has no HSA runtime.
+IN_THE_DEV_IMAGE = 'docker run -it --rm -v "$PWD:/work" -w /work kerncap/dev:trixie'
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
 VGPU_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
@@ -24,7 +27,7 @@ TARGET_NEEDS = {"gfx950": "gfx950 needs an HSA runtime of ROCm 6.4 or newer (sui
 TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
 
 _VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|log=[0-4])\Z")
-_DEVICE_HINT = "--device vgpu:gfx942, --device gpu:0 or --device auto"
+_DEVICE_HINT = "--device vgpu:gfx942  # or gpu:0, or auto"
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ def parse_device(text: str) -> Device | None:
         for option in options:
             if not _VGPU_OPTION.match(option):
                 raise UsageError(
-                    f"the virtual GPU has no option {option!r}", code="usage.device", hint="bar=large, gpus=2, log=3"
+                    f"the virtual GPU has no option {option!r}",
+                    code="usage.device",
+                    hint=f"--device vgpu:{target},bar=large  # or gpus=2, or log=3",
                 )
         return Device("vgpu", target=target, options=tuple(options))
     raise UsageError(f"{text!r} is no device", code="usage.device", hint=_DEVICE_HINT)
@@ -118,7 +123,7 @@ def capture_device(choice: str | None) -> Device:
             raise HostError(
                 "this host has no GPU, and no device was named",
                 code="host.no-gpu",
-                hint=f"--device vgpu:gfx942 (or {', '.join(f'vgpu:{t}' for t in VGPU_TARGETS if t != 'gfx942')})",
+                hint=f"--device vgpu:gfx942  # or {', '.join(f'vgpu:{t}' for t in VGPU_TARGETS if t != 'gfx942')}",
             )
         return Device("gpu", index=0)
     if device.kind == "gpu" and device.index >= len(gpus):
@@ -143,7 +148,7 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
             raise HostError(
                 f"no GPU of this host is a {target}, and the virtual GPU knows only {', '.join(VGPU_TARGETS)}",
                 code="host.no-device",
-                hint=f"replay on a host with a {target}",
+                hint=f"kerncap doctor  # a host with a {target} is needed",
             )
         passed_over = ", ".join(gpu.target for gpu in gpus)
         text = f"the GPUs of this host ({passed_over}) are no {target}: using the virtual GPU" if gpus else None
@@ -167,7 +172,9 @@ def _no_such_gpu(index: int, gpus: list[Gpu]) -> HostError:
 
 
 def _wrong(what: str, target: str) -> HostError:
-    hint = f"--device vgpu:{target}" if target in VGPU_TARGETS else f"replay on a host with a {target}"
+    hint = (
+        f"--device vgpu:{target}" if target in VGPU_TARGETS else f"kerncap doctor  # a host with a {target} is needed"
+    )
     return HostError(f"{what}, the kernel was captured for {target}", code="host.wrong-gpu", hint=hint)
 
 
@@ -200,6 +207,27 @@ class NativeFiles:
         return path
 
 
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """A control file or request. JSON is UTF-8, and so must be every path in it.
+
+    Raises: HostError `host.path-not-utf8`.
+    """
+    try:
+        path.write_bytes(json.dumps(document, ensure_ascii=False).encode("utf-8"))
+    except UnicodeEncodeError as error:
+        text = str(error.object)
+        named = Path(text[text.rfind('"', 0, error.start) + 1 : text.find('"', error.start)])
+        raise path_not_utf8(named) from None
+
+
+def path_not_utf8(path: Path) -> HostError:
+    return HostError(
+        f"{path}: only a path that is UTF-8 can be told to another program",
+        code="host.path-not-utf8",
+        hint=typed("mv", path, "NAME"),
+    )
+
+
 def find_native() -> NativeFiles:
     """The directory with the native files.
 
@@ -211,7 +239,7 @@ def find_native() -> NativeFiles:
         raise HostError(
             f"the native files of kerncap are not on this host: there is no {directory}",
             code="host.no-native-files",
-            hint=f"work in a kerncap dev or runtime image, or export {NATIVE_DIR_VARIABLE}=DIR",
+            hint=IN_THE_DEV_IMAGE,
         )
     return NativeFiles(directory.resolve())
 
@@ -309,7 +337,6 @@ class ReplayRun:
     hsaco: Path | None = None
     iterations: int = 1
     warmup: int = 0
-    dispatch: bool = True
     poisoned: Ranges | None = None
     perturbed: tuple[tuple[int, int, int, str], ...] | None = None
     seed: int = 1
@@ -333,7 +360,6 @@ class ReplayRun:
             "hsaco": str(self.hsaco) if self.hsaco else None,
             "iterations": self.iterations,
             "warmup": self.warmup,
-            "dispatch": self.dispatch,
             "initial": initial,
             "expect": expect,
             "dump": str(self.dump) if self.dump else None,

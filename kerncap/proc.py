@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kerncap.errors import HostError
+from kerncap.errors import HostError, typed
 
 _TICK_S = 0.1
 _KILL_GRACE_S = 2.0
@@ -134,13 +134,13 @@ def _start(
         )
     except FileNotFoundError:
         raise HostError(
-            f"{words[0]}: program not found", code="host.program-missing", hint=f"command -v {words[0]}"
+            f"{words[0]}: program not found", code="host.program-missing", hint=typed("command", "-v", words[0])
         ) from None
-    except (PermissionError, OSError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a word with a NUL, or with what is no character
         raise HostError(
-            f"{words[0]}: cannot be started: {error.strerror}",
+            f"{words[0]}: cannot be started: {getattr(error, 'strerror', None) or error}",
             code="host.program-not-executable",
-            hint=f"ls -l {words[0]}",
+            hint=typed("ls", "-l", words[0]),
         ) from None
 
 

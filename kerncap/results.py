@@ -121,7 +121,7 @@ def parse_replay_result(document: Mapping[str, Any]) -> ReplayResult:
         raise ReplayError(
             f"kerncap-replay wrote a result that cannot be read: {error}",
             code="replay.bad-result",
-            hint="are kerncap and its native files of one version? kerncap doctor",
+            hint="kerncap doctor  # are kerncap and its native files of one version?",
         ) from error
 
 
@@ -367,5 +367,5 @@ def parse_verdict(document: Mapping[str, Any]) -> Verdict:
         raise ReplayError(
             f"the container reported a verdict that cannot be read: {error}",
             code="replay.bad-result",
-            hint="are kerncap and the image of one version? kerncap doctor",
+            hint="kerncap image build  # are kerncap and the image of one version?",
         ) from error

@@ -149,17 +149,20 @@ def _take(raw: IO[bytes], member: Member, into: Path | None, what: str) -> Sourc
     return SourceFile(member.name, member.size, digest.hexdigest())
 
 
-def _check_name(name: str, what: str) -> None:
+def is_allowed_name(name: str) -> bool:
     """Only `src/...` and the single files; no way out of the directory in any spelling."""
     parts = name.split("/")
-    good = (
-        0 < len(os.fsencode(name)) <= limits.MAX_CODE_PATH_BYTES
+    return (
+        name.isprintable()  # then it is text, too: bytes that are no UTF-8 are not printable
+        and 0 < len(os.fsencode(name)) <= limits.MAX_CODE_PATH_BYTES
         and all(part not in ("", ".", "..") for part in parts)
         and "\\" not in name
-        and name.isprintable()
         and (name in SINGLE_FILES or (parts[0] == SOURCE_FOLDER and len(parts) > 1))
     )
-    if not good:
+
+
+def _check_name(name: str, what: str) -> None:
+    if not is_allowed_name(name):
         raise BundleError(f"{what}: {name[:100]!r} is not allowed in a code layer", code="bundle.hostile-path")
 
 

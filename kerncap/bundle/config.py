@@ -14,10 +14,10 @@ from typing import Any
 from kerncap.bundle import limits
 from kerncap.bundle.documents import canonical_json, check_schema_version, parse_json, unsupported_version, validate
 from kerncap.bundle.manifest import SPEC_MAJOR, SPEC_VERSION
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
-KNOWN_FEATURES: frozenset[str] = frozenset()
-"""What `requires` may name. Version 1.0 has no optional feature yet."""
+KNOWN_FEATURES: frozenset[str] = frozenset({"alias"})
+"""What `requires` may name: `alias`, memory that is mapped at more than one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +102,5 @@ def _check_requires(found: Any, what: str) -> None:
         raise BundleError(
             f"{what}: requires the feature {unknown[0][:128]!r}, which this kerncap does not know",
             code="bundle.unknown-feature",
-            hint="pip install --upgrade kerncap",
+            hint=A_NEWER_KERNCAP,
         )

@@ -12,16 +12,18 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 _SHOWN = 120
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 def parse_json(data: bytes, *, what: str, limit: int) -> dict[str, Any]:
-    """The object in `data`; refuses duplicate keys, NaN, other top-level types and more than `limit` bytes.
+    """The object in `data`; refuses duplicate keys, NaN, strings that are no text (lone surrogates), other top-level
+    types and more than `limit` bytes.
 
     Raises: BundleError `bundle.limit`, `bundle.malformed`.
     """
@@ -29,6 +31,8 @@ def parse_json(data: bytes, *, what: str, limit: int) -> dict[str, Any]:
         raise BundleError(f"{what} has {len(data)} bytes, at most {limit} are allowed", code="bundle.limit")
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        if _SURROGATE(data) is not None:
+            json.dumps(document, ensure_ascii=False).encode("utf-8")  # fails when it is half a character
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{what} is not valid JSON: {error}", code="bundle.malformed") from None
     if not isinstance(document, dict):
@@ -71,7 +75,7 @@ def unsupported_version(what: str, found: str, expected: str) -> BundleError:
     return BundleError(
         f"{what}: version {found} is unknown here, this kerncap reads {expected}",
         code="bundle.unsupported-version",
-        hint="pip install --upgrade kerncap",
+        hint=A_NEWER_KERNCAP,
     )
 
 

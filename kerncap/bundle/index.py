@@ -14,7 +14,7 @@ from typing import Any
 from kerncap.bundle import limits
 from kerncap.bundle.documents import check_schema_version, parse_json
 from kerncap.bundle.manifest import is_digest
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 KINDS = frozenset({"pool", "vmem", "lock", "svm", "variable"})
 SEGMENTS = frozenset({"device", "host", "kernarg"})
@@ -52,11 +52,8 @@ class Region:
     agent: int | None
     pre: tuple[Chunk, ...]
     post: tuple[Chunk, ...]
-
-    @property
-    def is_padding(self) -> bool:
-        """What lies between the end of an allocation and the end of its last page."""
-        return "padding" in self.flags
+    alias_of: int | None = None
+    """The region whose first `size` bytes these are, mapped a second time; an alias has no chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,12 @@ class Index:
 
     @property
     def raw_bytes(self) -> int:
-        return sum(region.size for region in self.regions)
+        return sum(region.size for region in self.regions if region.alias_of is None)
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Features that a reader must know to understand this index (bundle_spec/SPEC.md)."""
+        return ("alias",) if any(region.alias_of is not None for region in self.regions) else ()
 
     @property
     def stored_bytes(self) -> int:
@@ -107,7 +109,17 @@ class _Reader:
             if region.va < end:
                 raise self._bad(f"regions/{i}", "overlaps the region before it, or is not sorted by va")
             end = region.va + region.size
+            if region.alias_of is not None:
+                self._check_alias(regions, region, f"regions/{i}")
         return Index(blobs, regions)
+
+    def _check_alias(self, regions: tuple[Region, ...], region: Region, place: str) -> None:
+        originals = {i: other for i, other in enumerate(regions) if other.alias_of is None}
+        original = originals.get(-1 if region.alias_of is None else region.alias_of)
+        if original is None:
+            raise self._bad(place, f"is an alias of region {region.alias_of}, which does not exist or is one itself")
+        if (region.kind, original.kind) != ("vmem", "vmem") or region.size > original.size:
+            raise self._bad(place, f"is not a second mapping of region {region.alias_of}")
 
     def _blob(self, number: int, node: Any) -> BlobRef:
         place = f"blobs/{number}"
@@ -134,6 +146,11 @@ class _Reader:
             raise self._bad(place, "symbol or agent has the wrong type")
         if (kind == "variable") != bool(symbol):
             raise self._bad(place, "a variable has a symbol, nothing else does")
+        if "alias_of" in node:
+            alias_of = self._int(node, "alias_of", 0, limits.MAX_REGIONS - 1, place)
+            if node.get("pre") != [] or node.get("post") != []:
+                raise self._bad(place, "an alias has no chunks")
+            return Region(va, size, kind, segment, tuple(flags), symbol, agent, (), (), alias_of)
         pre = self._pre(node, size, place)
         post = self._post(node, {chunk.at: chunk.length for chunk in pre}, place)
         return Region(va, size, kind, segment, tuple(flags), symbol, agent, pre, post)
@@ -219,7 +236,7 @@ class _Reader:
             raise BundleError(
                 f'{self._what}: {place}: {key} "{value[:64]}" is unknown here',
                 code=code,
-                hint="pip install --upgrade kerncap",
+                hint=A_NEWER_KERNCAP,
             )
         return value
 

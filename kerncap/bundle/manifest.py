@@ -14,7 +14,7 @@ from typing import Any
 
 from kerncap.bundle import limits
 from kerncap.bundle.documents import canonical_json, parse_json, unsupported_version
-from kerncap.errors import BundleError
+from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -205,5 +205,5 @@ def _unknown_media_type(what: str, media_type: str) -> BundleError:
     return BundleError(
         f"{what}: media type {media_type[:120]!r} is unknown here",
         code="bundle.unknown-media-type",
-        hint="pip install --upgrade kerncap",
+        hint=A_NEWER_KERNCAP,
     )

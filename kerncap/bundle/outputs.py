@@ -11,7 +11,6 @@ import errno
 import fcntl
 import logging
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import IO
 from kerncap.bundle.files import host_errors, sync_directory, sync_tree
 from kerncap.bundle.location import refuse_existing
 from kerncap.errors import TransportError, UsageError, typed
+from kerncap.scratch import remove_tree
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def new_directory(final: Path) -> Iterator[Path]:
             partial.rename(final)
             sync_directory(final.absolute().parent)
         except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
+            remove_tree(partial)
             raise
 
 
@@ -104,7 +104,7 @@ def _kept_when_broken(partial: Path) -> Iterator[None]:
         raise
     except BaseException:
         if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
+            remove_tree(partial)
         else:
             partial.unlink(missing_ok=True)
         raise

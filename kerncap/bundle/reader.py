@@ -199,6 +199,8 @@ def _check_sealed(bundle: Bundle, manifest: Manifest, config: Config) -> None:
     found = (len(bundle.index.regions), bundle.index.raw_bytes, bundle.index.stored_bytes)
     if found != (summary.regions, summary.raw_bytes, summary.stored_bytes):
         raise BundleError(f"{bundle.name}: the config's summary does not fit the index", code="bundle.inconsistent")
+    if not set(bundle.index.requires) <= set(config.requires):
+        raise BundleError(f"{bundle.name}: the config does not require what the index uses", code="bundle.inconsistent")
 
 
 def check_fit(bundle: Bundle) -> None:

@@ -91,6 +91,7 @@ def content_digest(bundle: Bundle, source: tuple[SourceFile, ...]) -> str:
                 region.symbol,
                 [[chunk.length, chunk.raw_sha256] for chunk in region.pre],
                 [[chunk.at, chunk.length, chunk.raw_sha256] for chunk in region.post],
+                *([] if region.alias_of is None else [region.alias_of]),
             ]
             for region in bundle.index.regions
         ],
@@ -167,6 +168,7 @@ def _config(bundle: Bundle, source: tuple[SourceFile, ...], record: Mapping[str,
         target=bundle.capture.code_object.target,
         capture={name: value for name, value in bundle.capture_json.items() if name not in RECORD_MEMBERS},
         summary=Summary(len(index.regions), index.raw_bytes, index.stored_bytes, len(source)),
+        requires=index.requires,
     )
 
 

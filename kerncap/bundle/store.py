@@ -18,7 +18,7 @@ from kerncap.bundle.files import host_errors, open_regular, read_exactly, read_p
 from kerncap.bundle.location import is_tag
 from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
-from kerncap.errors import BundleError, KerncapError, UsageError, typed
+from kerncap.errors import A_NEWER_KERNCAP, BundleError, KerncapError, UsageError, typed
 
 LAYOUT_FILE = "oci-layout"
 LAYOUT_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
@@ -96,7 +96,7 @@ class LocalStore:
             raise BundleError(
                 f"{self.name}: image layout version {str(version)[:40]!r} is unknown, expected 1.0.0",
                 code="bundle.unsupported-version",
-                hint="pip install --upgrade kerncap",
+                hint=A_NEWER_KERNCAP,
             )
 
     def _small_file(self, relative: str, limit: int) -> bytes:
@@ -262,7 +262,7 @@ def digest_mismatch(what: str, expected: str, found: str) -> BundleError:
     return BundleError(
         f"{what}: content has digest {found}, expected {expected}",
         code="bundle.digest-mismatch",
-        hint="get the bundle again from where it came: kerncap pull REF -o OUT",
+        hint="kerncap pull REF -o OUT  # again, from where it came",
     )
 
 
@@ -270,5 +270,5 @@ def missing_blob(name: str, blob: Descriptor) -> BundleError:
     return BundleError(
         f"{name}: blob {blob.digest} ({blob.size} bytes, {blob.media_type}) is missing",
         code="bundle.missing-blob",
-        hint="get the bundle again from where it came: kerncap pull REF -o OUT",
+        hint="kerncap pull REF -o OUT  # again, from where it came",
     )

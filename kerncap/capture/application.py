@@ -96,14 +96,12 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         return CaptureError(
             f"nothing was captured within {order.timeout_s:g} s",
             code="capture.timeout",
-            hint=typed(
-                "kerncap", "extract", order.selection.kernel, "--timeout", f"{order.timeout_s * 4:g}", "--", "..."
-            ),
+            hint=_again(order, "--timeout", f"{order.timeout_s * 4:g}"),
         )
     if (work_dir / "claim").exists():
         # A process that ended well only did not wait (_exit): it waits where it stands until the capture is sealed.
         ended_well = done.returncode == 0 and order.after == "continue"
-        again = typed("kerncap", "extract", order.selection.kernel, "--after", "stop", "--", *order.command)
+        again = _again(order, "--after", "stop")
         return CaptureError(
             f"the application {status} in the middle of the capture: nothing was kept",
             code="capture.application-died",
@@ -111,16 +109,18 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         )
     seen = read_listing(work_dir)
     if done.returncode != 0 and not seen.kernels:
-        alone = alone_hint(order.command)
         needs = native.TARGET_NEEDS.get(order.device.target or "")
-        return CaptureError(
-            f"the application {status} before it dispatched a kernel",
-            code="capture.application-died",
-            hint=f"{needs}; otherwise: {alone}" if needs else alone,
-        )
+        text = f"the application {status} before it dispatched a kernel" + (f"; {needs}" if needs else "")
+        return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
         return no_runtime(status, order.command)
     return _no_match(order, seen, status)
+
+
+def _again(order: Order, *options: str, kernel: str | None = None) -> str:
+    """The same capture, typed otherwise."""
+    words = ("kerncap", "extract", kernel or order.selection.kernel, "--device", str(order.device))
+    return typed(*words, *options, "--", *order.command)
 
 
 def _no_match(order: Order, seen: Listing, status: str) -> KerncapError:
@@ -138,7 +138,7 @@ def _no_match(order: Order, seen: Listing, status: str) -> KerncapError:
     if listed:
         text += f"; {what}: " + ", ".join(listed)
     # Whole names match exactly, whatever templates and namespaces they hold.
-    hint = typed("kerncap", "extract", near[0], "...") if near else "a name, a glob with * or a mangled name"
+    hint = _again(order, kernel=near[0]) if near else _again(order, "--list", kernel="*")
     return CaptureError(f"{text}; the application {status}", code="capture.no-match", hint=hint)
 
 
@@ -152,9 +152,9 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
         text += f", of these {fitting}{wanted.geometry}{late}"
     text += f", so that --dispatch {wanted.dispatch} was never reached; the application {status}"
     if fitting:
-        return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch N with N from 0 to {fitting - 1}")
+        return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch {fitting - 1}  # or any from 0 on")
     launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
     if launches:
         text += "; it was launched with " + ", ".join(sorted(launches)[:_LISTED])
-    hint = "--list shows every launch geometry" if wanted.geometry else "a smaller --after-ms"
+    hint = _again(order, "--list") if wanted.geometry else "--after-ms 0"
     return CaptureError(text, code="capture.no-such-dispatch", hint=hint)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap.capture.tool import read_reports
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 # Source: rocprofv3's kernel_stats.csv; the names of ROCm 6 and 7.
 STATS_COLUMNS = ("Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs", "StdDev")
@@ -159,7 +159,9 @@ def import_rocprof(path: Path) -> Profile:
             else:
                 raise _bad_import(path, f"no columns {', '.join(STATS_COLUMNS[:3])} or {', '.join(_TRACE_COLUMNS)}")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", code="usage.profile-import", hint=f"ls -l {path}") from None
+        raise UsageError(
+            f"{path}: {error.strerror}", code="usage.profile-import", hint=typed("ls", "-l", path)
+        ) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise _bad_import(path, str(error)) from None
     return Profile(_ranked(kernels), 0, 0, str(path))
@@ -170,7 +172,7 @@ def _ranked(kernels: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
 
 
 def _bad_import(path: Path, what: str) -> UsageError:
-    hint = "rocprofv3 --kernel-trace --stats --output-format csv -- CMD, and its kernel_stats.csv or kernel_trace.csv"
+    hint = "rocprofv3 --kernel-trace --stats --output-format csv -- CMD  # makes kernel_stats.csv and kernel_trace.csv"
     return UsageError(f"{path} is no kernel table of rocprofv3: {what}", code="usage.profile-import", hint=hint)
 
 

@@ -19,12 +19,17 @@ def add_facts(directory: Path, *, device_class: str, command: Sequence[str], env
     """What is known before the self-check."""
     document = _read(directory)
     document["device"]["class"] = device_class
-    document["command"] = list(command)
-    document["environment"] = allowed_environment(environment)
+    document["command"] = [_text(word) for word in command]
+    document["environment"] = {name: _text(value) for name, value in allowed_environment(environment).items()}
     document.setdefault("write_set", None)
     document.setdefault("noise", [])
     document.setdefault("self_check", None)
     _write(directory, document)
+
+
+def _text(word: str) -> str:
+    """A document holds text; bytes of a command line that are no UTF-8 are spelled out."""
+    return os.fsencode(word).decode("utf-8", "backslashreplace")
 
 
 def add_self_check(

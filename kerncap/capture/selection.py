@@ -39,7 +39,11 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.match not in MATCHES:
-            raise UsageError(f"--match is {self.match!r}", code="usage.match", hint=f"--match {', '.join(MATCHES)}")
+            raise UsageError(
+                f"--match is {self.match!r}",
+                code="usage.match",
+                hint=f"--match {MATCHES[0]}  # or {', '.join(MATCHES[1:])}",
+            )
         if not 0 <= self.dispatch <= MAX_DISPATCH:
             raise UsageError(
                 f"--dispatch is {self.dispatch}, expected 0 or more", code="usage.number", hint="--dispatch 0"

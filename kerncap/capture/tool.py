@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
-import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.errors import CaptureError, KerncapError, error_from_code
+from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
+from kerncap.scratch import Scratch
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Ended:
         first = self.stops[0]
         hint = error.hint
         if first.code.startswith("vgpu.un"):
-            hint = "report what the virtual GPU does not know, or capture on a real GPU: --device gpu"
+            hint = "--device gpu  # and report what the virtual GPU does not know"
         message = f"{error.message}; the virtual GPU had stopped a queue: {first.text} [{first.code}]"
         return CaptureError(message, code="capture.device-stopped", hint=hint)
 
@@ -62,11 +61,11 @@ def run_under_tool(
     Raises: HostError `host.program-missing`, `host.program-not-executable`, `host.no-native-files`.
     """
     path = Path(control["work_dir"], "control.json")
-    path.write_text(json.dumps(control))
+    native.write_document(path, control)
     base = dict(os.environ if environment is None else environment)
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
     base["KERNCAP_CAPTURE_CONTROL"] = str(path)
-    with tempfile.TemporaryDirectory(prefix="kerncap-stops-") as scratch:
+    with Scratch("kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
         env = native.device_environment(device, native_files, base, stops=stops)
         if device.kind == "gpu" and device.index > 0:
@@ -115,7 +114,7 @@ def shell_status(returncode: int) -> int:
 
 
 def alone_hint(command: tuple[str, ...]) -> str:
-    return f"does it run to its end without kerncap? {shlex.join(command)}"
+    return f"{typed(*command)}  # does it run to its end without kerncap?"
 
 
 def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | None:
@@ -131,5 +130,5 @@ def no_runtime(status: str, command: tuple[str, ...]) -> CaptureError:
     return CaptureError(
         f"the application {status} and never used the HSA runtime",
         code="capture.no-runtime",
-        hint="is it a HIP or HSA application, and are its libraries found? ldd " + command[0],
+        hint=f"{typed('ldd', command[0])}  # is it a HIP or HSA application, and are its libraries found?",
     )

@@ -120,6 +120,8 @@ def _arguments(capture: Capture, *, hidden: bool) -> Iterator[tuple[str, str, st
 def _regions(bundle: Bundle) -> Iterator[tuple[object, ...]]:
     for number, region in enumerate(bundle.index.regions):
         changed = format_bytes(sum(chunk.length for chunk in region.post)) if region.post else "-"
+        if region.alias_of is not None:
+            changed = f"as {region.alias_of}"
         yield number, f"{region.va:#x}", format_bytes(region.size), region_class(region), changed, region.symbol or ""
 
 

@@ -105,7 +105,7 @@ def extract(
     set_verbosity(verbose)
     if launch_count != 1:
         text = f"--launch-count is {launch_count}: one dispatch is captured at a time"
-        raise UsageError(text, code="usage.number", hint="--launch-count 1, with --launch-skip N for another one")
+        raise UsageError(text, code="usage.number", hint="--launch-count 1  # with --launch-skip N for another one")
     selection = Selection(
         kernel, match, dispatch, parse_dims("--grid", grid), parse_dims("--workgroup", workgroup), after_ms
     )
@@ -113,7 +113,7 @@ def extract(
     if list_only:
         return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
     if after not in ("continue", "stop"):
-        raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue or --after stop")
+        raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue  # or stop")
     options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
     order = Order(
         selection=selection,

@@ -2,11 +2,12 @@
 
 In: sys.argv. Out: an exit code (docs/architecture.md, Errors). Each `kerncap/cli/<module>.py` exposes `register(app)`.
 Only light modules are imported at the top, and a command's own parts inside the command: a start is quick, and an
-interrupt during the imports is answered like any other.
+interrupt during the imports is answered like any other (`kerncap.cli.start`).
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import json
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from kerncap.cli import start
 from kerncap.errors import EXIT_INTERRUPTED, EXIT_OK, HostError, KerncapError, UsageError, typed
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ _MACHINE_ERRORS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
     | {errno.ENODEV, errno.ENXIO, errno.EBUSY, errno.ESTALE, errno.EBADF}
 )
-_terminated = threading.Event()
+_ended_by: list[int] = []
 _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
 
 
@@ -65,11 +67,12 @@ def build_app(only: str | None = None) -> typer.Typer:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run and exit; the console script."""
+    """Run and exit."""
+    start.listen()
     _open_closed_streams()
     args = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _on_terminate)
     code = run(args)
+    _end_at_once(None)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -77,7 +80,22 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         code = _machine(error, as_json=False)
+    _end_at_once(code)
     sys.exit(code)
+
+
+def _end_at_once(code: int | None) -> None:
+    """The command is over: a signal now ends what little is left, with the command's code once all is said."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        os._exit(128 + number if code is None else code)
+
+    for number in start.ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+            if code is not None:
+                # Python takes its handlers away before it ends, but leaves what is ignored: so the code stays.
+                atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 def _open_closed_streams() -> None:
@@ -92,36 +110,30 @@ def _open_closed_streams() -> None:
 
 
 @contextmanager
-def _starting(as_json: bool) -> Iterator[None]:
-    """An interrupt inside ends the process at once: nothing was begun, and a foreign module that is being imported may
-    swallow an exception or make another one of it."""
+def _starting() -> Iterator[None]:
+    """A signal inside ends the process at once: nothing was begun, and a foreign module that is being imported may
+    swallow an exception or make another one of it. From then on it is a KeyboardInterrupt, so that every `finally`
+    runs: temporary names removed, process groups and containers ended."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGTERM:
-            _terminated.set()
-        code = _interrupted(as_json)
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-        os._exit(code)
-
-    ours = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) in _INTERRUPTING]
-    before = {number: signal.signal(number, leave) for number in ours}
+    ours = (signal.default_int_handler, start.leave, _on_signal)
+    before = {number: signal.getsignal(number) for number in start.ENDING if signal.getsignal(number) in ours}
+    for number in before:
+        signal.signal(number, start.leave)
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, _on_signal if handler is start.leave else handler)
 
 
 def run(args: list[str]) -> int:
     """Run one command line and return its exit code; every exception ends here."""
-    as_json = "--json" in (args[: args.index("--")] if "--" in args else args)
+    as_json = start.wants_json(args)
     first = args[0] if args and _COMPLETION_VARIABLE not in os.environ else None
     try:
-        with _starting(as_json):
+        with _starting():
             import typer
 
             from kerncap.cli.output import set_verbosity
@@ -175,18 +187,7 @@ def _print_error(error: KerncapError, as_json: bool) -> None:
 
 
 def _interrupted(as_json: bool) -> int:
-    """Without any import: it may come in the middle of one."""
-    terminated = _terminated.is_set()
-    exit_code = 128 + signal.SIGTERM if terminated else EXIT_INTERRUPTED
-    message = "interrupted: nothing has a final name that is not whole"
-    if as_json:
-        document = KerncapError(message, code="signal.terminate" if terminated else "signal.interrupt").to_json() | {
-            "hint": None,
-            "exit_code": exit_code,
-        }
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
-    sys.stderr.write(message + "\n")
-    return exit_code
+    return start.answer(_ended_by[-1] if _ended_by else signal.SIGINT, as_json)
 
 
 def _is_named(error: OSError, args: Sequence[str]) -> bool:
@@ -243,10 +244,6 @@ def _help_of(error: Exception) -> str:
     return f"{getattr(getattr(error, 'ctx', None), 'command_path', 'kerncap')} --help"
 
 
-def _on_terminate(number: int, frame: FrameType | None) -> None:
-    """As Ctrl-C, so that every `finally` runs: temporary names removed, process groups ended."""
-    _terminated.set()
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    _ended_by.append(number)
     raise KeyboardInterrupt
-
-
-_INTERRUPTING = (signal.default_int_handler, _on_terminate)

@@ -66,7 +66,7 @@ def profile(
     if as_json:
         print_json(found.to_json(top))
     else:
-        _print(found, top, modelled, tuple(command or ()))
+        _print(found, top, modelled, following_line(found, device, tuple(command or ())))
     return shell_status(returncode) if propagate_exit else 0
 
 
@@ -90,7 +90,7 @@ def _measure(
     return found, returncode, device.kind == "vgpu"
 
 
-def _print(found: Profile, top: int, modelled: bool, command: tuple[str, ...]) -> None:
+def _print(found: Profile, top: int, modelled: bool, following: str | None) -> None:
     kernels = found.kernels[:top]
     say(f"{found.calls} dispatches of {len(found.kernels)} kernels, {_time(found.total_ns)} of GPU time")
     rows = [_row(found, kernel) for kernel in kernels]
@@ -103,8 +103,16 @@ def _print(found: Profile, top: int, modelled: bool, command: tuple[str, ...]) -
         note(f"{found.untimed} dispatches have no time: they were not done when the application ended")
     if modelled:
         note("times of the virtual GPU come from a cost model: they tell how often and how much, not how fast a GPU is")
-    if command and kernels:
-        say("next: " + typed("kerncap", "extract", kernels[0].name, "--", *command))
+    if following:
+        say(f"next: {following}")
+
+
+def following_line(found: Profile, device: str | None, command: tuple[str, ...]) -> str | None:
+    """The line that captures the kernel which took most of the time, on the same device."""
+    if not command or not found.kernels:
+        return None
+    where = ("--device", device) if device else ()
+    return typed("kerncap", "extract", found.kernels[0].name, *where, "--", *command)
 
 
 def _row(found: Profile, kernel: KernelTime) -> tuple[object, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import confirm, format_bytes, note, print_json, progress_bar, say, set_verbosity
+from kerncap.errors import typed
 
 if TYPE_CHECKING:
     from kerncap.bundle import Bundle
@@ -43,7 +43,7 @@ def push(
         reference = parse_reference(location.reference)
         if not reference.loopback:
             note(describe_secrets(opened))
-            confirm(f"Send this to {reference}?", yes=yes, what=shlex.join(["kerncap", "push", bundle, target]))
+            confirm(f"Send this to {reference}?", yes=yes, what=typed("kerncap", "push", bundle, target))
         with progress_bar("push") as progress:
             done = push_to(opened, reference, plain_http=plain_http, progress=progress)
         named = f"{reference.name}@{done.digest}"

@@ -9,6 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, progress_bar, say, set_verbosity
+from kerncap.errors import typed
 
 
 def unpack(
@@ -27,7 +28,8 @@ def unpack(
         print_json({"schema": "kerncap.unpacked/1", "output": str(directory), "digest": opened.manifest_digest})
     else:
         say(str(directory))
-        note(f"unpacked {opened.manifest_digest}; to replay it: make -C {directory} run [WHERE=container]")
+        again = typed("make", "-C", directory, "run")
+        note(f"unpacked {opened.manifest_digest}; to replay it: {again} [WHERE=container]")
 
 
 def register(app: typer.Typer) -> None:

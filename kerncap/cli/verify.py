@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, progress_bar, say, set_verbosity
+from kerncap.scratch import Scratch
 
 if TYPE_CHECKING:
     from kerncap.bundle import Bundle
@@ -34,7 +34,7 @@ def verify(
         # Only a reference needs the transport, whose import takes longer than all the rest.
         from kerncap.transport import copy_bundle, open_any
 
-        with tempfile.TemporaryDirectory(prefix="kerncap-verify-") as scratch:
+        with Scratch("kerncap-verify-") as scratch:
             place = LayoutLocation(Path(scratch) / "bundle")
             with progress_bar("pull") as progress:
                 copy_bundle(open_any(bundle, plain_http=plain_http), place, progress=progress)

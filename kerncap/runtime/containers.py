@@ -13,7 +13,6 @@ import logging
 import os
 import re
 import secrets
-import shlex
 import stat
 import tarfile
 import threading
@@ -26,7 +25,8 @@ from typing import Any
 import docker.errors
 from docker import DockerClient
 
-from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
+from kerncap import native
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
 from kerncap.runtime import catalog, engine
 
 _log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class _Spec:
             words += ["--group-add", str(group)]
         for source, target in self.volumes:
             words += ["--mount", _mount_option(source, target)]
-        return shlex.join([*words, self.image, *self.command])
+        return typed(*words, self.image, *self.command)
 
     def sdk_arguments(self) -> dict[str, Any]:
         return {
@@ -179,7 +179,7 @@ def docker_line(job: Job, lasting: Lasting | None = None) -> str:
         spec = replace(spec, command=tuple(command), volumes=volumes[1:], network="host", read_only=False)
     line = spec.docker_line()
     # The container sends a tar when it collects.
-    return f"{line} | tar -xO file > {shlex.quote(str(lasting.collected))}" if lasting.collected else line
+    return f"{line} | tar -xO file > {typed(lasting.collected)}" if lasting.collected else line
 
 
 def _default_memory_bytes() -> int:
@@ -252,7 +252,9 @@ class _Run:
             self._remove(container_id, wait_s=0 if answered else _CREATION_S)
         if self._timed_out:
             raise ReplayError(
-                f"not done after {self._timeout_s:g} s", code="replay.timeout", hint="kerncap run --timeout"
+                f"not done after {self._timeout_s:g} s",
+                code="replay.timeout",
+                hint=f"--timeout {self._timeout_s * 4:g}",
             )
         if "StatusCode" not in exited:
             raise HostError(f"the container's exit code is unknown: {exited}", code="host.docker")
@@ -321,14 +323,17 @@ def _spec(job: Job) -> _Spec:
 def _mounts(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
     source = job.bundle.resolve()
     if not source.exists():
-        raise HostError(f"{job.bundle} does not exist", code="host.no-bundle", hint=f"ls {job.bundle.parent}")
+        raise HostError(f"{job.bundle} does not exist", code="host.no-bundle", hint=typed("ls", job.bundle.parent))
     target = _BUNDLE if source.is_dir() else _BUNDLE_TAR
     inside = f"oci:{target}:{job.tag}" if job.tag else target
     volumes = [(source, target)]
     if job.hsaco is not None:
         if not job.hsaco.is_file():
-            raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=f"ls -l {job.hsaco}")
+            raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=typed("ls", "-l", job.hsaco))
         volumes.append((job.hsaco.resolve(), VARIANT_AT))
+    for path, _ in volumes:
+        if any("\udc80" <= char <= "\udcff" for char in str(path)):  # the engine is told of it in JSON
+            raise native.path_not_utf8(path)
     return inside, tuple(volumes)
 
 
@@ -355,7 +360,7 @@ def _require_readable(volumes: tuple[tuple[Path, str], ...], own_user: str | Non
             raise HostError(
                 f"{path} {whom if own_user is None else 'is not readable'}",
                 code="host.unreadable-bundle",
-                hint=f"chmod -R {'o' if own_user is None else 'u'}+rX {shlex.quote(str(source))}",
+                hint=typed("chmod", "-R", f"{'o' if own_user is None else 'u'}+rX", source),
             )
 
 
@@ -397,7 +402,7 @@ def _how_to_get(image: str) -> str:
         for suite in catalog.load().bases:
             if image == catalog.image_name("runtime", suite):
                 return f"kerncap image build {suite}"
-    return f"docker pull {shlex.quote(image)}  # or --image with one of: kerncap image list"
+    return f"{typed('docker', 'pull', image)}  # or --image with one of: kerncap image list"
 
 
 def _split_collected(stream: bytes) -> tuple[bytes, bytes | None]:

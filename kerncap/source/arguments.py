@@ -88,7 +88,7 @@ def take_apart(words: Sequence[str], cwd: Path, main: Path) -> Words:
         raise CompileError(
             f"cannot carry the compile argument {refused}",
             code="compile.unsupported-argument",
-            hint="compile the kernel's file without it, or capture without --source-dir",
+            hint="kerncap extract KERNEL ...  # without --source-dir, or of a build without that argument",
         )
     return Words(compiler, tuple(kept), Path(os.path.normpath(main)), output)
 

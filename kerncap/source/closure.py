@@ -11,13 +11,14 @@ import json
 import logging
 import os
 import shutil
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.errors import CompileError
+from kerncap.bundle.code import is_allowed_name
+from kerncap.errors import CompileError, typed
+from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
@@ -84,7 +85,7 @@ def find_unit(entries: Sequence[Entry], wanted: Wanted, source_dir: Path | None)
     raise CompileError(
         f"no translation unit gives the symbol {wanted.mangled}: tried {', '.join(tried)}",
         code="compile.kernel-not-found",
-        hint="was the application built from this source, with these options?",
+        hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
     )
 
 
@@ -95,14 +96,26 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
         raw = take_apart_raw(entry)
         words = take_apart(compilers.hipcc_words(raw, entry.cwd), entry.cwd, entry.file)
     clang = compilers.examine(words.compiler)
-    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+    with Scratch("kerncap-source-") as scratch:
         out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
         compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
         if not compilers.has_kernel(out, wanted.mangled):
             return None
-        read = compilers.parse_depfile(depfile.read_text("utf-8"))
+        read = compilers.parse_depfile(depfile.read_text("utf-8", "surrogateescape"))
     paths = {Path(os.path.normpath(entry.cwd / name)) for name in read} | {words.main}
+    _check_names(paths)
     return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)))
+
+
+def _check_names(paths: Iterable[Path]) -> None:
+    """What a bundle could not hold is refused here, where its name can still be changed."""
+    for path in sorted(paths):
+        if not is_allowed_name(str(inside(path))):
+            raise CompileError(
+                f"the compile reads {str(path)[:300]!r}, a name that a bundle cannot hold: too long, or not printable",
+                code="compile.file-name",
+                hint=typed("mv", path, "NAME"),
+            )
 
 
 def take_apart_raw(entry: Entry) -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kerncap import proc
-from kerncap.errors import CompileError
+from kerncap.errors import CompileError, typed
 
 TIMEOUT_S = 900.0
 _SHOWN_LINES = 40
@@ -58,7 +58,7 @@ def hipcc_words(words: Sequence[str], cwd: Path) -> list[str]:
         raise CompileError(
             f"{words[0]} does not say which compiler it runs",
             code="compile.no-compiler",
-            hint=f"HIPCC_VERBOSE=1 {words[0]}",
+            hint=f"HIPCC_VERBOSE=1 {typed(words[0], '-###')}",
         )
     return [word for word in shlex.split(match.group(1)) if word != "-###"]
 
@@ -71,13 +71,13 @@ def examine(path: str) -> Compiler:
     found = shutil.which(path)
     if found is None:
         raise CompileError(
-            f"there is no compiler {path}", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+            f"there is no compiler {path}", code="compile.no-compiler", hint=typed("command", "-v", path)
         )
     version = proc.run([found, "--version"], timeout_s=60)
     resources = proc.run([found, "-print-resource-dir"], timeout_s=60)
     first = version.text.splitlines()[0].strip() if version.ok and version.text else ""
     if "clang version" not in first:
-        raise CompileError(f"{found} is no clang", code="compile.no-compiler", hint=f"{found} --version")
+        raise CompileError(f"{found} is no clang", code="compile.no-compiler", hint=typed(found, "--version"))
     plan = proc.run(
         [found, "-###", "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-c", os.devnull, "-o", os.devnull],
         timeout_s=60,
@@ -98,7 +98,9 @@ def find_clang(major: int | None) -> Compiler:
         if shutil.which(name):
             return examine(name)
     raise CompileError(
-        "this host has no clang", code="compile.no-compiler", hint="work in a kerncap dev or runtime image"
+        "this host has no clang",
+        code="compile.no-compiler",
+        hint="kerncap recompile BUNDLE -o FILE  # without --trust: in the sandbox",
     )
 
 
@@ -130,13 +132,13 @@ def compile_device(
     done = proc.run(argv, timeout_s=timeout_s, cwd=cwd, keep_bytes=1 << 20)
     if done.timed_out:
         raise CompileError(
-            f"{main} is not compiled after {timeout_s:g} s", code="compile.timeout", hint=f"edit {main}, or --timeout"
+            f"{main} is not compiled after {timeout_s:g} s", code="compile.timeout", hint=f"--timeout {timeout_s * 4:g}"
         )
     if not done.ok or not out.is_file():
         raise CompileError(
             f"{main} does not compile: {os.path.basename(clang)} {_how_it_ended(done)}\n{_beginning(done.error_text)}",
             code="compile.failed",
-            hint=f"edit {main}",
+            hint=typed("edit", main),
         )
 
 

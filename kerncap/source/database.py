@@ -44,7 +44,7 @@ def find_database(source_dir: Path | None, named: Path | None) -> Path:
     raise CompileError(
         f"there is no compile_commands.json in {source_dir} nor in its build directory",
         code="compile.no-database",
-        hint="--compile-db FILE (cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear -- make)",
+        hint="--compile-db FILE  # from cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear -- make",
     )
 
 
@@ -53,16 +53,19 @@ def load_database(path: Path) -> list[Entry]:
     try:
         document: Any = json.loads(path.read_text("utf-8"))
         return [_entry(item, path) for item in document]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CompileError(f"{path} is no compile database: {error!r}", code="compile.bad-database") from None
 
 
 def _entry(item: dict[str, Any], path: Path) -> Entry:
     cwd = Path(os.path.normpath(path.resolve().parent / item["directory"]))
-    words = item["arguments"] if "arguments" in item else split_command(item["command"])
-    if not words:
+    words = item["arguments"] if "arguments" in item else split_command(item["command"] or "")
+    if not words or not isinstance(words, list):
         raise ValueError(f"no command for {item['file']}")
     output = item.get("output")
+    for text in (item["directory"], item["file"], output or "", *words):
+        if b"\0" in os.fsencode(text):
+            raise ValueError(f"{text!r} holds a NUL")
     return Entry(
         file=Path(os.path.normpath(cwd / item["file"])),
         cwd=cwd,

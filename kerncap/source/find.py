@@ -35,10 +35,11 @@ def candidates(entries: Sequence[Entry], mangled: str, demangled: str, source_di
     found = known + by_include
     if not found:
         near = near_names(name, {n for e in entries for n in kernels_of(_text(e.file))})
+        alike = f"; these look alike: {', '.join(near)}" if near else ""
         raise CompileError(
-            f"none of the {len(entries)} translation units of the compile database defines {name}",
+            f"none of the {len(entries)} translation units of the compile database defines {name}{alike}",
             code="compile.kernel-not-found",
-            hint=f"these look alike: {', '.join(near)}" if near else "is it the database of this application?",
+            hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
         )
     return found
 

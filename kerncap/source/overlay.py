@@ -166,6 +166,7 @@ def read_json(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text("utf-8"))
         if not isinstance(document, dict):
             raise ValueError("it is no object")
+        json.dumps(document, ensure_ascii=False).encode("utf-8")  # fails on half a character, which no path can have
         return document
     except (OSError, ValueError, RecursionError) as error:
         raise malformed(f"{path.name} cannot be read: {error}") from None

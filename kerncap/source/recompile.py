@@ -10,13 +10,15 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.errors import BundleError, CompileError
+from kerncap.bundle.location import refuse_existing
+from kerncap.bundle.outputs import give_final_name
+from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError, typed
+from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
 from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay
@@ -45,8 +47,10 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     document = _load(directory)
     main = directory / inside(Path(document["main"]))
     for path in (main, directory / "vfs.yaml"):
-        if not path.is_file():
-            raise CompileError(f"{path} is missing", code="compile.no-source", hint="capture with --source-dir")
+        if not os.path.isfile(path):  # also where the name is longer than any can be
+            raise CompileError(
+                f"{path} is missing", code="compile.no-source", hint="kerncap extract KERNEL --source-dir DIR ..."
+            )
     view = read_overlay(directory)
     check_inside(directory, main)
     arguments = checked_arguments(document["arguments"], view)
@@ -55,9 +59,8 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     difference = None
     if clang.version != document["compiler"]["version"]:
         difference = f"compiled by {clang.version}, the original by {document['compiler']['version']}"
-    if output.exists():
-        raise CompileError(f"{output} exists", code="compile.output-exists", hint=f"rm {output}")
-    with tempfile.TemporaryDirectory(prefix=".kerncap-recompile-", dir=output.absolute().parent) as scratch:
+    refuse_existing(output)
+    with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
         overlay.write_text(json.dumps(view.document()), "utf-8")
         compilers.compile_device(
@@ -74,15 +77,15 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
             raise CompileError(
                 f"the compiled source is {made.stat().st_size} bytes, more than {_MAX_CODE_OBJECT_BYTES}",
                 code="compile.too-big",
-                hint=f"edit {main}",
+                hint=typed("edit", main),
             )
         if not compilers.has_kernel(made, mangled):
             raise CompileError(
                 f"the compiled source has no kernel {mangled}",
                 code="compile.no-kernel",
-                hint=f"keep its signature in {main}",
+                hint=f"{typed('edit', main)}  # and keep its signature",
             )
-        os.link(made, output)
+        give_final_name(made, output)
     return Recompiled(output, clang.version, difference)
 
 
@@ -143,7 +146,7 @@ def _load(directory: Path) -> dict[str, Any]:
         raise BundleError(
             f"compile.json has schema {document.get('schema')!r}, this kerncap knows kerncap.compile/1",
             code="bundle.unknown-version",
-            hint="a newer kerncap",
+            hint=A_NEWER_KERNCAP,
         )
     main, arguments, target = document.get("main"), document.get("arguments"), document.get("target")
     words = isinstance(arguments, list) and all(isinstance(a, str) for a in arguments)

@@ -7,7 +7,6 @@ Called by `kerncap.transport.auth`.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import logging
 import os
@@ -35,7 +34,8 @@ class Credentials:
 
     def basic(self) -> str:
         """The value of an Authorization header."""
-        return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode("ascii")
+        text = f"{self.user}:{self.password}".encode("utf-8", "surrogatepass")
+        return "Basic " + base64.b64encode(text).decode("ascii")
 
 
 def find_credentials(host: str) -> Credentials | None:
@@ -51,12 +51,25 @@ def find_credentials(host: str) -> Credentials | None:
 
 def _files() -> Iterator[Path]:
     docker = os.environ.get("DOCKER_CONFIG")
-    yield (Path(docker) if docker else Path.home() / ".docker") / "config.json"
+    home = _home()
+    if docker:
+        yield Path(docker) / "config.json"
+    elif home:
+        yield home / ".docker" / "config.json"
     if os.environ.get("REGISTRY_AUTH_FILE"):
         yield Path(os.environ["REGISTRY_AUTH_FILE"])
     if os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(os.environ["XDG_RUNTIME_DIR"]) / "containers" / "auth.json"
-    yield Path.home() / ".config" / "containers" / "auth.json"
+    if home:
+        yield home / ".config" / "containers" / "auth.json"
+
+
+def _home() -> Path | None:
+    """None for a user whom the system does not know, as in a container that runs under a number."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -64,7 +77,7 @@ def _load(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         _LOG.warning("%s is not used: %s", path, error)
         return {}
     return document if isinstance(document, dict) else {}
@@ -104,7 +117,7 @@ def _from_entry(entry: dict[str, Any]) -> Credentials | None:
     if isinstance(entry.get("auth"), str) and entry["auth"]:
         try:
             user, _, password = base64.b64decode(entry["auth"], validate=True).decode("utf-8").partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             _LOG.warning("an auth entry is not base64 and is not used")
             return None
     if isinstance(token, str) and token:
@@ -121,7 +134,9 @@ def _ask_helper(suffix: str, key: str) -> Credentials | None:
     try:
         done = proc.run([f"docker-credential-{suffix}", "get"], timeout_s=_HELPER_TIMEOUT_S, stdin=key.encode())
         answer = json.loads(done.stdout) if done.ok else {}
-    except (HostError, ValueError) as error:
+        if not isinstance(answer, dict):
+            raise ValueError("its answer is no JSON object")
+    except (HostError, ValueError, RecursionError) as error:
         _LOG.warning("credential helper %s is not used: %s", suffix, error)
         return None
     user, secret = answer.get("Username"), answer.get("Secret")

@@ -74,7 +74,7 @@ def parse_reference(text: str) -> Reference:
         raise UsageError(
             f"{text[:200]}: not a registry reference",
             code="usage.bad-reference",
-            hint="host[:port]/name[:tag][@sha256:DIGEST], lower-case name, for example localhost:5000/kernels/scale:v1",
+            hint="localhost:5000/kernels/scale:v1  # host[:port]/name[:tag][@sha256:DIGEST], the name in lower case",
         )
     if host in _DOCKER_HUB and "/" not in repository:
         repository = f"library/{repository}"

@@ -166,7 +166,7 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
                 raise BundleError(
                     f"{self.reference}: blob {state.blob.digest} is missing in the registry",
                     code="bundle.missing-blob",
-                    hint="push the bundle again from where it was sealed: kerncap push BUNDLE REF",
+                    hint="kerncap push BUNDLE REF  # again, from where it was sealed",
                 )
             resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(
                 f"bytes {state.position}-"
@@ -189,9 +189,9 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
                 pieces.append(piece)
         return b"".join(pieces)
 
-    def _pieces(self, response: requests.Response, url: str) -> Iterator[bytes]:
+    def _pieces(self, response: requests.Response, url: str, *, decode: bool = False) -> Iterator[bytes]:
         try:
-            while piece := response.raw.read(PIECE_BYTES, decode_content=False):
+            while piece := response.raw.read(PIECE_BYTES, decode_content=decode):
                 self._check_cancel()
                 yield piece
         except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -312,12 +312,15 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         self.prefix = "https"
         self._base = f"https://{self.reference.api_host}"
 
-    def _wire(self, method: str, url: str, headers: dict[str, str], body: Any) -> requests.Response:
+    def _wire(
+        self, method: str, url: str, headers: dict[str, str], body: Any, params: dict[str, str] | None = None
+    ) -> requests.Response:
         patience = self._patience
         try:
             response: requests.Response = self.session.request(
                 method,
                 url,
+                params=params,
                 headers=headers,
                 data=body,
                 stream=True,
@@ -343,7 +346,9 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         text = f"{method} {url}: status {status} {reason(response)}"
         if status in RETRY_STATUS:
             code = "transport.rate-limit" if status == 429 else "transport.server"
-            raise Failed(TransportError(text, code=code, hint="try again later"), after_s=retry_after(response))
+            raise Failed(
+                TransportError(text, code=code, hint=f"curl -sv {self._base}/v2/"), after_s=retry_after(response)
+            )
         if status == 404:
             hint = f"curl -s {self._base}/v2/{self.reference.repository}/tags/list"
             raise TransportError(text, code="transport.not-found", hint=hint)
@@ -355,27 +360,14 @@ class KerncapRegistry(oras.provider.Registry):  # type: ignore[misc]  # oras has
         self, method: str, url: str, params: dict[str, str] | None, form: dict[str, str] | None, headers: dict[str, str]
     ) -> tuple[int, Any]:
         def ask() -> tuple[int, Any]:
-            try:
-                with self.session.request(
-                    method,
-                    url,
-                    params=params,
-                    data=form,
-                    headers={"User-Agent": "kerncap", **headers},
-                    stream=True,
-                    allow_redirects=False,
-                    timeout=(self._patience.connect_s, self._patience.read_s),
-                ) as response:
-                    if response.status_code in RETRY_STATUS:
-                        self._raise_for(response, method, url)
-                    data = response.raw.read(PIECE_BYTES, decode_content=True)
-                    try:
-                        return response.status_code, json.loads(data)
-                    except ValueError:
-                        return response.status_code, None
-            except requests.exceptions.RequestException as error:
-                connecting = isinstance(error, requests.exceptions.ConnectionError)
-                raise Failed(network_error(url, error), connecting=connecting) from None
+            with self._wire(method, url, {"User-Agent": "kerncap", **headers}, form, params) as response:
+                if response.status_code in RETRY_STATUS:
+                    self._raise_for(response, method, url)
+                data = next(self._pieces(response, url, decode=True), b"")
+                try:
+                    return response.status_code, json.loads(data)
+                except (ValueError, RecursionError):
+                    return response.status_code, None
 
         answer: tuple[int, Any] = self._retry(ask, f"token server {url}")
         return answer

@@ -79,7 +79,9 @@ def _translate(entry: dict[str, Any], index: Index, variables: Iterable[tuple[in
                 i = bisect_right(starts, at) - 1
                 if i >= 0 and at < places[i][0] + places[i][1]:
                     stop = min(end, places[i][0] + places[i][1])
-                    found.append((places[i][2], at - places[i][0], stop - at))
+                    number = places[i][2]
+                    original = index.regions[number].alias_of
+                    found.append((number if original is None else original, at - places[i][0], stop - at))
                 else:
                     stop = min(end, starts[i + 1]) if i + 1 < len(starts) else end
                     outside.append((at, stop - at))

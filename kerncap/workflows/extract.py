@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from kerncap.errors import CompileError, KerncapError, ReplayError, UsageError
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
+from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import Wanted, carry_source
 from kerncap.verdict.write_set import TracedSet, read_trace
 from kerncap.workflows.replay import run_replay
@@ -96,7 +95,7 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
         work.mkdir()
         captured = run_application(request.order, work, native_files, on_stdout=on_stdout, on_stderr=on_stderr)
         (work / "capture").rename(partial / "capture")
-        shutil.rmtree(work)
+        remove_tree(work)
         source_error = _seal(request, captured, partial)
         bundle = open_bundle(partial)
         write_reproducer(partial, bundle.capture)
@@ -125,7 +124,7 @@ def _seal(request: Request, captured: Captured, partial: Path) -> CompileError |
     try:
         carry_source(partial, wanted, request.source_dir, request.database)
     except CompileError as error:
-        shutil.rmtree(partial / "src", ignore_errors=True)
+        remove_tree(partial / "src")
         for name in ("vfs.yaml", "compile.json"):
             (partial / name).unlink(missing_ok=True)
         return error
@@ -138,7 +137,7 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
         log.warning("--self-check 0: nobody knows yet whether this capture replays")
         return
     device = request.order.device
-    with tempfile.TemporaryDirectory(prefix="kerncap-check-") as scratch:
+    with Scratch("kerncap-check-") as scratch:
         trace = Path(scratch, "trace.jsonl") if device.kind == "vgpu" else None
         runs = [native.ReplayRun(iterations=request.self_check)]
         try:

@@ -6,7 +6,6 @@ In: a local bundle. Out: a Fidelity, from `kerncap-isa code`. Called by `kerncap
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from kerncap import native, proc
 from kerncap.bundle import open_bundle
 from kerncap.bundle.content import write_code_object
 from kerncap.errors import BundleError
+from kerncap.scratch import Scratch
 
 _TIMEOUT_S = 120
 
@@ -82,7 +82,7 @@ def fidelity_of(source: str) -> Fidelity:
     """Raises: HostError `host.no-native-files`; UsageError; BundleError."""
     bundle = open_bundle(source)
     tool = native.find_native().isa
-    with tempfile.TemporaryDirectory(prefix="kerncap-fidelity-") as scratch:
+    with Scratch("kerncap-fidelity-") as scratch:
         file = write_code_object(bundle, Path(scratch) / "code.hsaco")
         done = proc.run([tool, "code", file], timeout_s=_TIMEOUT_S, keep_bytes=64 << 20)
     if not done.ok:

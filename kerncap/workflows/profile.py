@@ -6,7 +6,6 @@ In: a command and a device. Out: a Profile or a Listing, and how the command end
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from kerncap.capture.profile import Profile, read_profile
 from kerncap.capture.selection import Selection
 from kerncap.capture.tool import Ended, alone_hint, no_runtime, reported_error, run_under_tool
 from kerncap.errors import CaptureError, KerncapError
+from kerncap.scratch import Scratch
 
 _LOOK_S = 0.5
 _SOURCE = "libkerncap"
@@ -49,7 +49,7 @@ def profile(target: Target, streams: Streams, progress: ProgressCall | None = No
     Raises: CaptureError `capture.no-runtime`, `capture.no-dispatch`, `capture.timeout`, `capture.device-stopped`;
     HostError.
     """
-    with tempfile.TemporaryDirectory(prefix="kerncap-profile-") as scratch:
+    with Scratch("kerncap-profile-") as scratch:
         work = Path(scratch)
         with _watched(work, progress):
             ended = _run(target, streams, native.capture_control(work, {"kernel": None}, mode="profile"))
@@ -63,7 +63,7 @@ def list_matches(selection: Selection, target: Target, streams: Streams) -> tupl
 
     Raises: as profile().
     """
-    with tempfile.TemporaryDirectory(prefix="kerncap-list-") as scratch:
+    with Scratch("kerncap-list-") as scratch:
         work = Path(scratch)
         ended = _run(target, streams, native.capture_control(work, selection.control(), mode="list"))
         found = read_listing(work)

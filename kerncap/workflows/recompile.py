@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ from typing import Any
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
 from kerncap.bundle.outputs import new_file
-from kerncap.errors import KerncapError, UsageError, error_from_code
+from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.runtime import catalog, containers
+from kerncap.scratch import Scratch
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
 from kerncap.source.recompile import Recompiled, original_compiler_major, recompile
 
@@ -54,7 +54,7 @@ def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOU
     mangled = bundle.capture.kernel.name
     if not bundle.sealed:
         return _outcome(recompile(_folder(bundle), output, mangled, timeout_s=timeout_s))
-    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+    with Scratch("kerncap-source-") as scratch:
         bundle.extract_source(Path(scratch))
         return _outcome(recompile(Path(scratch), output, mangled, timeout_s=timeout_s))
 
@@ -87,7 +87,11 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
     bundle = open_bundle(path)
     location = parse_source(path)
     if isinstance(location, RegistryLocation):
-        raise UsageError(f"{path} is in a registry", code="usage.not-local", hint=f"kerncap pull {path} -o b.kcap.tar")
+        raise UsageError(
+            f"{path} is in a registry",
+            code="usage.not-local",
+            hint=typed("kerncap", "pull", path, "-o", "bundle.kcap.tar"),
+        )
     job = containers.Job(
         image=sandbox.image or _image_for(bundle),
         command="recompile",
@@ -123,7 +127,7 @@ def _image_for(bundle: Bundle) -> str:
 def _original_major(bundle: Bundle) -> int | None:
     if not bundle.sealed:
         return original_compiler_major(_folder(bundle))
-    with tempfile.TemporaryDirectory(prefix="kerncap-source-") as scratch:
+    with Scratch("kerncap-source-") as scratch:
         bundle.extract_source(Path(scratch))
         return original_compiler_major(Path(scratch))
 

@@ -12,8 +12,7 @@ import json
 import logging
 import os
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,10 +20,11 @@ from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import CodeObject
 from kerncap.bundle.content import read_before, write_code_object
-from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code
+from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
+from kerncap.scratch import Scratch
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.plan import EXACT, Tolerance, make_plan
+from kerncap.verdict.plan import EXACT, PERTURBED, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
 from kerncap.workflows.check import (
     CHECKED_SLOWDOWN,
     read_check_report,
@@ -32,7 +32,6 @@ from kerncap.workflows.check import (
     with_findings,
     write_check_files,
 )
-from kerncap.workflows.perturbed import perturb
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ def judge(path: str, options: Options) -> Verdict:
         log.warning("%s", remark)
     if options.check is not None:
         refuse_check_on_gpu(options.check, device, native.target_of_isa(bundle.capture.code_object.isa))
-    with tempfile.TemporaryDirectory(prefix="kerncap-replay-") as scratch:
+    with Scratch("kerncap-replay-") as scratch:
         plan = make_plan(
             bundle.capture,
             bundle.index,
@@ -87,7 +86,8 @@ def judge(path: str, options: Options) -> Verdict:
             path=path,
         )
         result = run(plan.runs)
-        plan, result = perturb(plan, result, bundle, Path(scratch), run)
+        while plan.guessed and PERTURBED not in plan.names and result.error is None:
+            plan, result = _try_guess(plan, result, bundle, Path(scratch), run)
         subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
         try:
             verdict = classify(plan, result, bundle.capture, subject)
@@ -118,6 +118,24 @@ def _checked(
     )
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
+
+
+def _try_guess(
+    plan: Plan, result: ReplayResult, bundle: Bundle, scratch: Path, run: Callable[..., ReplayResult]
+) -> tuple[Plan, ReplayResult]:
+    """Perturb what may be perturbed, in a process of its own: the captured code object itself may not bear it."""
+    runs = guess_runs(plan, bundle.capture, scratch)
+    more = run(runs)
+    if more.error is not None and len(more.runs) < len(runs):
+        return without_guess(plan, f"perturbed inputs: {more.error.message}"), result
+    merged = replace(
+        result,
+        status=more.status,
+        error=more.error,
+        runs=(*result.runs, *more.runs),
+        duration_s=result.duration_s + more.duration_s,
+    )
+    return with_guess(plan, runs), merged
 
 
 def run_replay(
@@ -153,7 +171,7 @@ def run_replay(
         timeout_s=timeout_s,
         withhold_variables=withhold_variables,
     )
-    request.write_text(json.dumps(document), encoding="utf-8")
+    native.write_document(request, document)
     env = native.device_environment(device, native_files, os.environ, trace, check)
     whole = sum(timeout_s * (run.iterations + run.warmup) for run in runs) + _GRACE_S
     done = proc.run(
@@ -183,9 +201,9 @@ def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
                     "the kernel calls a function by an address that was stored in memory and that leads nowhere in the "
                     "code object that is replayed",
                     code="replay.code-address",
-                    hint="a variant must keep the functions whose addresses are stored, under their names",
+                    hint="nm -C VARIANT  # it must keep the functions whose addresses are stored, under their names",
                 )
-            hint = "report the instruction, or replay on a real GPU: --device gpu"
+            hint = "--device gpu  # and report the instruction"
             return error_from_code(stop.code, stop.text, hint)
     return None
 
@@ -207,7 +225,7 @@ def _native_for(path: str | None) -> native.NativeFiles:
 def _with_container_hint(error: HostError, path: str | None) -> HostError:
     if path is None:
         return error
-    return HostError(error.message, code=error.code, hint=f"kerncap run {path}")
+    return HostError(error.message, code=error.code, hint=typed("kerncap", "run", path))
 
 
 def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> KerncapError:
@@ -217,12 +235,14 @@ def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> Kernca
             HostError(f"kerncap-replay does not start: {said}", code="host.no-hsa-runtime", hint=None), path
         )
     if done.timed_out:
-        return ReplayError(f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint="--timeout S")
+        return ReplayError(
+            f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint=f"--timeout {limit_s * 4:g}"
+        )
     how = f"exit code {done.returncode}" if done.returncode >= 0 else f"signal {-done.returncode}"
     return ReplayError(
         f"kerncap-replay ended with {how} and without a result" + (f": {said}" if said else ""),
         code="replay.crashed",
-        hint="kerncap replay -vv shows what it said",
+        hint="kerncap replay BUNDLE -vv  # shows what it said",
     )
 
 

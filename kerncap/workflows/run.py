@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from kerncap.errors import KerncapError
 from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
+from kerncap.scratch import Scratch
 from kerncap.workflows.recompile import Sandbox, recompile_in_sandbox
 
 _DISPATCH_TIMEOUT_S = 60.0
@@ -56,7 +56,7 @@ def run(source: str, options: RunOptions) -> Verdict:
     Raises: what the command inside raised; HostError for the engine; TransportError for a reference.
     """
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kerncap-run-")))
+        scratch = Path(stack.enter_context(Scratch("kerncap-run-")))
         named = parse_source(source)
         reference = str(named) if isinstance(named, RegistryLocation) else None
         lasting = containers.Lasting(reference, options.plain_http)

@@ -145,9 +145,23 @@ Region region_from_json(const Json& value, const std::string& where, const std::
     fields.fail("symbol", "is not a symbol name");
   }
   region.agent = fields.u32("agent");
+  if (fields.has("alias_of")) {
+    region.alias_of = fields.u32("alias_of");
+    for (const char* list : {"pre", "post"})
+      if (!fields.array(list, 0).empty()) fields.fail(list, "an alias has no chunks");
+    return region;
+  }
   region.pre = pre_from_json(fields, where, region.size, blobs);
   region.post = post_from_json(fields, where, region.pre, blobs);
   return region;
+}
+
+void check_alias(const Index& index, const Region& region, const std::string& where) {
+  if (*region.alias_of >= index.regions.size()) fail(where, "is an alias of a region that does not exist");
+  const Region& original = index.regions[*region.alias_of];
+  if (original.alias_of) fail(where, "is an alias of an alias");
+  if (region.kind != RegionKind::vmem || original.kind != RegionKind::vmem) fail(where, "only vmem regions are mapped twice");
+  if (region.size > original.size) fail(where, "is larger than the region that it is an alias of");
 }
 
 }  // namespace
@@ -173,6 +187,7 @@ Json to_json(const Index& index) {
                        {"agent", region.agent},
                        {"pre", std::move(pre)},
                        {"post", std::move(post)}});
+    if (region.alias_of) regions.back()["alias_of"] = *region.alias_of;
   }
   return {{"schema", "kerncap.index/1"}, {"blobs", std::move(blobs)}, {"regions", std::move(regions)}};
 }
@@ -195,6 +210,8 @@ Index index_from_json(const Json& document) {
     end = region.end();
     index.regions.push_back(std::move(region));
   }
+  for (std::size_t i = 0; i < index.regions.size(); ++i)
+    if (index.regions[i].alias_of) check_alias(index, index.regions[i], "index.regions[" + std::to_string(i) + "]");
   return index;
 }
 

@@ -57,6 +57,7 @@ struct Region {
   std::vector<std::string> flags;
   std::optional<std::string> symbol;  // of a variable
   std::uint32_t agent = 0;
+  std::optional<std::uint32_t> alias_of;  // the region whose first `size` bytes these are, mapped once more: no chunks
   std::vector<Chunk> pre;   // the region from 0 to size without gaps
   std::vector<Chunk> post;  // the chunks with changed bytes, sorted; each has the bounds of a chunk of `pre`
   std::uint64_t end() const noexcept { return va + size; }

@@ -112,6 +112,38 @@ TEST(Index, RefusesHostileDocuments) {
   for (const auto& [name, change] : cases) EXPECT_EQ(code_after(change), "bundle.malformed") << name;
 }
 
+Json with_alias() {
+  Json changed = document();
+  Json original = region(0x30000, {8192}), alias = region(0x40000, {});
+  original["kind"] = alias["kind"] = "vmem";
+  alias["size"] = 4096;
+  alias["alias_of"] = 2;
+  changed["regions"].push_back(original);
+  changed["regions"].push_back(alias);
+  return changed;
+}
+
+TEST(Index, Alias) {
+  const Index index = read(with_alias());
+  EXPECT_EQ(index.regions[3].alias_of, 2u);
+  EXPECT_FALSE(index.regions[2].alias_of);
+  EXPECT_EQ(read(to_json(index)), index);
+  using Change = std::function<void(Json&)>;
+  const std::vector<std::pair<const char*, Change>> cases = {
+      {"of nothing", [](Json& d) { d["regions"][3]["alias_of"] = 4; }},
+      {"of itself", [](Json& d) { d["regions"][3]["alias_of"] = 3; }},
+      {"of a pool", [](Json& d) { d["regions"][3]["alias_of"] = 0; }},
+      {"larger", [](Json& d) { d["regions"][3]["size"] = 8193; }},
+      {"chunks", [](Json& d) { d["regions"][3]["pre"] = Json::array({fill_chunk(4096)}); }},
+      {"no number", [](Json& d) { d["regions"][3]["alias_of"] = "2"; }},
+  };
+  for (const auto& [name, change] : cases) {
+    Json changed = with_alias();
+    change(changed);
+    EXPECT_THROW(read(changed), Error) << name;
+  }
+}
+
 TEST(Index, NamesAnUnknownMajorVersion) {
   EXPECT_EQ(code_after([](Json& d) { d["schema"] = "kerncap.index/2"; }), "bundle.unsupported-version");
 }

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr auto hold_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
 constexpr auto copy_delay_limit = std::chrono::seconds(30);  // that a copy of the application is delayed at most
 constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
+constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
 constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
 
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
@@ -91,7 +92,9 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
     if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
     job_ = Job{&queue, &kernel, packet, queue_index};
     dependents_.add(completion_of(packet));
-    set_phase(Phase::Waiting);
+    auto armed = Phase::Armed;
+    if (!phase_.compare_exchange_strong(armed, Phase::Waiting)) return false;  // the application ends, or a kernel faulted
+    submitted_ = true;
     start_quietly([this] { run(); }).detach();
   } catch (const Error& error) {
     end(error);
@@ -104,7 +107,7 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
   hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 1);
   const std::array<Packet, 4> packets = {
       barrier(hsa_signal_t{0}, gates_->before.handle()), barrier(gates_->open_target.handle(), hsa_signal_t{0}),
-      fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), hsa_signal_t{0})};
+      fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), gates_->passed.handle())};
   writer(packets.data(), packets.size());
   return true;
 }
@@ -177,6 +180,9 @@ void Capture::run() noexcept {
   }
   end(failure);
   forward_completion();
+  const std::scoped_lock lock(mutex_);
+  worker_done_ = true;
+  phase_changed_.notify_all();
 }
 
 CaptureFacts Capture::describe_target() {
@@ -360,10 +366,25 @@ void Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
 }
 
 void Capture::finish_before_exit() noexcept {
-  const auto under_way = [this] { return phase_ != Phase::Armed && phase_ != Phase::Over; };
-  if (!under_way()) return;
+  auto armed = Phase::Armed;
+  phase_.compare_exchange_strong(armed, Phase::Over);
   std::unique_lock lock(mutex_);
-  phase_changed_.wait_for(lock, to_duration(tool_.control.timeout_s), [&] { return !under_way(); });
+  if (!phase_changed_.wait_for(lock, to_duration(tool_.control.timeout_s), [&] { return phase_ == Phase::Over; })) return;
+  // Not for long: after a capture that failed the worker waits for the dispatch, which may never end.
+  phase_changed_.wait_for(lock, worker_limit, [&] { return !submitted_ || worker_done_; });
+  drop_signals();
+}
+
+void Capture::drop_signals() noexcept {
+  if (!submitted_) {
+    gates_.reset();
+  } else if (worker_done_ && gates_ && gates_->passed.value() < 1) {
+    gates_.reset();
+    cut_.drop_signals();
+  }
+  // Those that were not used are in no packet; the others end with what was before them in their queue.
+  for (std::size_t i = 0; i < markers_.size(); ++i)
+    if (markers_[i] && (i >= markers_used_ || markers_[i]->value() < 1)) markers_[i].reset();
 }
 
 }  // namespace kerncap::intercept

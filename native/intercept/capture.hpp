@@ -1,7 +1,7 @@
 // The capture of one dispatch. In: the target's packet, met in a packet callback. Out: capture/ in the work directory, or an
 // error there. begin() puts barriers around the target and returns at once; one worker thread does everything else:
 //
-//   queue:   ... barrier(signals `before`) | barrier(waits `open_target`) | target(signals `after`) | barrier(waits `open_rest`) ...
+//   queue:   ... barrier(signals `before`) | barrier(waits `open_target`) | target(signals `after`) | barrier(waits `open_rest`, signals `passed`) ...
 //   worker:  wait before, hold other queues, pre-state, open target, wait after, post-state, complete the application's signal,
 //            open rest, seal
 //
@@ -63,7 +63,7 @@ class Capture {
   // Called by a copy that the application starts: waits (bounded) while a snapshot is taken, and from the target's submission on
   // when the copy depends on it.
   void delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
-  // Waits for a capture that is under way.
+  // Waits for a capture that is under way; none begins from then on. Gives back the signals that no packet needs any more.
   void finish_before_exit() noexcept;
 
  private:
@@ -73,6 +73,7 @@ class Capture {
     Signal open_target{1};
     Signal after{1};
     Signal open_rest{1};
+    Signal passed{1, Signal::Kind::Polled};  // the last of the barriers has been
   };
   struct Job {
     QueueState* queue = nullptr;
@@ -89,6 +90,7 @@ class Capture {
   void await_target(CaptureFacts& facts, Clock::time_point deadline);
   void forward_completion() noexcept;
   void end(const std::optional<Error>& failure) noexcept;
+  void drop_signals() noexcept;
   void set_phase(Phase phase);
   std::vector<std::string> disturbances() const;
   Error fault_error() const;
@@ -112,6 +114,8 @@ class Capture {
   std::atomic<bool> copy_slipped_{false};
   std::atomic<bool> queue_appeared_{false};
   std::atomic<bool> completed_{false};
+  std::atomic<bool> submitted_{false};    // the gates are in packets
+  bool worker_done_ = false;
   std::mutex mutex_;
   std::condition_variable phase_changed_;
 };

@@ -1,5 +1,6 @@
 #include "intercept/cut.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "intercept/hsa_api.hpp"
@@ -52,16 +53,18 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
       continue;
     }
     auto drained = std::make_unique<Signal>(1);
+    auto passed = std::make_unique<Signal>(1, Signal::Kind::Polled);
     std::uint64_t first = 0;
     if (!reserve(state->queue, first, deadline)) {
       reasons.push_back(name_of(*state) + " was full and could not be held");
       continue;
     }
     publish(state->queue, first, barrier(hsa_signal_t{0}, drained->handle()));
-    publish(state->queue, first + 1, barrier(gate_->handle(), hsa_signal_t{0}));
+    publish(state->queue, first + 1, barrier(gate_->handle(), passed->handle()));
     hsa().core.hsa_signal_store_screlease_fn(state->queue->doorbell_signal, static_cast<hsa_signal_value_t>(first + 1));
     waiting.push_back(state);
     drained_.push_back(std::move(drained));
+    passed_.push_back(std::move(passed));
   }
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     // A queue that waits for the target is at rest once everything before that is done.
@@ -107,6 +110,13 @@ void Cut::drain_copies(const Topology& topology, Clock::duration limit) {
 
 void Cut::release() noexcept {
   if (gate_) gate_->set(0);
+}
+
+void Cut::drop_signals() noexcept {
+  const auto done = [](const std::unique_ptr<Signal>& signal) { return signal->value() < 1; };
+  if (std::all_of(passed_.begin(), passed_.end(), done)) gate_.reset();
+  std::erase_if(passed_, done);
+  std::erase_if(drained_, done);
 }
 
 }  // namespace kerncap::intercept

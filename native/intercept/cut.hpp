@@ -20,12 +20,14 @@ class Cut {
   // Waits for copies that the runtime has queued before: a copy on the same engine ends after them.
   void drain_copies(const Topology& topology, Clock::duration limit);
   void release() noexcept;
+  // Gives back the signals that no packet needs any more. After release().
+  void drop_signals() noexcept;
   bool holding() const { return gate_ != nullptr && gate_->value() > 0; }
   std::vector<std::string> reasons;
 
  private:
   std::unique_ptr<Signal> gate_;
-  std::vector<std::unique_ptr<Signal>> drained_;
+  std::vector<std::unique_ptr<Signal>> drained_, passed_;  // the first and the second barrier of each queue
 };
 
 }  // namespace kerncap::intercept

@@ -60,31 +60,30 @@ DispatchTimer::Item DispatchTimer::take(bool interrupts) {
 
 void DispatchTimer::prepare(const QueueState& queue, std::vector<Packet>& batch, const KernelRegistry& kernels) {
   bool waited_for = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (Packet& packet : batch) {
-      if (!is_dispatch(packet)) continue;
-      const auto dispatch = as_dispatch(packet);
-      const KernelEntry* const kernel = kernels.find(dispatch.kernel_object);
-      if (kernel == nullptr) continue;  // the runtime's own blit kernels
-      ++times_[kernel].calls;
-      const hsa_signal_t application = dispatch.completion_signal;
-      Item item = take(application.handle != 0);
-      item->application = application;
-      item->kernel = kernel;
-      item->queue = &queue;
-      const hsa_signal_t own = item->signal->handle();
-      if (application.handle != 0) {
-        watched_.push_back(std::move(item));
-        waited_for = true;
-      } else {
-        unwatched_.push_back(std::move(item));
-      }
-      // Last: a signal in a packet lives as long as the packet.
-      set_completion(packet, own);
+  const std::scoped_lock lock(mutex_);
+  if (over_) return;
+  for (Packet& packet : batch) {
+    if (!is_dispatch(packet)) continue;
+    const auto dispatch = as_dispatch(packet);
+    const KernelEntry* const kernel = kernels.find(dispatch.kernel_object);
+    if (kernel == nullptr) continue;  // the runtime's own blit kernels
+    ++times_[kernel].calls;
+    const hsa_signal_t application = dispatch.completion_signal;
+    Item item = take(application.handle != 0);
+    item->application = application;
+    item->kernel = kernel;
+    item->queue = &queue;
+    const hsa_signal_t own = item->signal->handle();
+    if (application.handle != 0) {
+      watched_.push_back(std::move(item));
+      waited_for = true;
+    } else {
+      unwatched_.push_back(std::move(item));
     }
+    // Last: a signal in a packet lives as long as the packet.
+    set_completion(packet, own);
   }
-  if (waited_for) wake_.set(0);
+  if (waited_for) wake_->set(0);
 }
 
 void DispatchTimer::record(std::vector<Item> done) {
@@ -133,13 +132,13 @@ void DispatchTimer::collect(std::size_t patience) {
 }
 
 void DispatchTimer::wait_for_work() {
-  std::vector<hsa_signal_t> signals{wake_.handle()};
+  std::vector<hsa_signal_t> signals{wake_->handle()};
   {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < std::min(watched_.size(), kMostWatched); ++i) signals.push_back(watched_[i]->signal->handle());
   }
   // A runtime's wait spins first: not for looking now and then.
-  if (signals.size() == 1 && wake_.value() > 0) return std::this_thread::sleep_for(kLook);
+  if (signals.size() == 1 && wake_->value() > 0) return std::this_thread::sleep_for(kLook);
   std::vector<hsa_signal_condition_t> conditions(signals.size(), HSA_SIGNAL_CONDITION_LT);
   std::vector<hsa_signal_value_t> values(signals.size(), 1);
   hsa().amd.hsa_amd_signal_wait_any_fn(static_cast<std::uint32_t>(signals.size()), signals.data(), conditions.data(), values.data(),
@@ -152,7 +151,7 @@ void DispatchTimer::run() noexcept {
   try {
     while (!over_.load(std::memory_order_relaxed)) {
       wait_for_work();
-      wake_.set(1);
+      wake_->set(1);
       while (forward()) {
       }
       if (Clock::now() - looked < kLook) continue;
@@ -168,9 +167,22 @@ void DispatchTimer::run() noexcept {
   }
 }
 
+void DispatchTimer::drop_signals() {
+  wake_.reset();
+  for (auto& list : free_) list.clear();
+  // Packets that are not done still name these.
+  for (Item& item : watched_) static_cast<void>(item.release());
+  for (Item& item : unwatched_) static_cast<void>(item.release());
+  watched_.clear();
+  unwatched_.clear();
+}
+
 void DispatchTimer::finish(Clock::duration limit) noexcept {
-  if (over_.exchange(true)) return;
-  wake_.set(0);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (over_.exchange(true)) return;
+    wake_->set(0);
+  }
   if (thread_.joinable()) thread_.join();
   const Inside inside;
   const auto deadline = Clock::now() + limit;
@@ -182,7 +194,8 @@ void DispatchTimer::finish(Clock::duration limit) noexcept {
       const auto pending = [](const Item& item) { return item != nullptr && item->queue->alive.load(); };
       const bool any = std::any_of(watched_.begin(), watched_.end(), pending) ||
                        std::any_of(unwatched_.begin(), unwatched_.end(), pending);
-      if (!any || Clock::now() >= deadline) return;
+      if (any && Clock::now() < deadline) continue;
+      return drop_signals();
     }
   } catch (const std::exception& error) {
     log::error(std::string("the last dispatches could not be timed: ") + error.what());

@@ -43,7 +43,8 @@ class DispatchTimer {
   // Puts the tool's signals into the packets of one batch. Runs under the runtime's lock of the queue.
   void prepare(const QueueState& queue, std::vector<Packet>& batch, const KernelRegistry& kernels);
 
-  // Looks at everything once more, for at most `limit`, and ends the thread. Called before the runtime is gone.
+  // Looks at everything once more, for at most `limit`, ends the thread and gives back the signals that no packet needs any
+  // more. Called before the runtime is gone; nothing is timed from then on.
   void finish(Clock::duration limit) noexcept;
 
   std::map<const KernelEntry*, KernelTimes> times() const;
@@ -66,13 +67,14 @@ class DispatchTimer {
   void wait_for_work();
   Item take(bool interrupts);
   void record(std::vector<Item> done);
+  void drop_signals();
 
   mutable std::mutex mutex_;
   std::deque<Item> unwatched_;  // nobody waits for these; null once taken out
   std::vector<Item> watched_;   // the application does
   std::vector<Item> free_[2];   // without and with interrupts
   std::map<const KernelEntry*, KernelTimes> times_;
-  Signal wake_{1};
+  std::unique_ptr<Signal> wake_ = std::make_unique<Signal>(1);  // null once all is over
   const std::function<void()> report_;
   std::atomic<bool> over_{false};
   std::thread thread_;

@@ -28,15 +28,11 @@ hsa_status_t observe_release(Call call, Record record) noexcept {
   return observe(call, record);
 }
 
-// Pools give whole pages. Source: ROCr, MemoryRegion::Allocate (sizes are aligned to kPageSize_, 4096).
-constexpr std::uint64_t pool_page_bytes = 4096;
-
 // A region for memory of a pool (or of a pre-pool hsa_region_t), as the pool says.
 Allocation from_pool(std::uint64_t va, std::uint64_t size, RegionKind kind, const PoolInfo& pool) {
   Allocation allocation;
   allocation.va = va;
   allocation.size = size;
-  allocation.padding = (pool_page_bytes - size % pool_page_bytes) % pool_page_bytes;
   allocation.kind = kind;
   allocation.segment = pool.segment;
   allocation.flags = pool.flags;
@@ -147,13 +143,14 @@ hsa_status_t vmem_handle_release(hsa_amd_vmem_alloc_handle_t handle) noexcept {
 hsa_status_t vmem_map(void* va, size_t size, size_t offset, hsa_amd_vmem_alloc_handle_t handle, uint64_t flags) noexcept {
   return observe_locked([&] { return hsa().amd.hsa_amd_vmem_map_fn(va, size, offset, handle, flags); },
                         [&] {
-                          const PoolInfo* pool = tool().memory.physical(handle.handle);
-                          if (pool == nullptr) throw Error("capture.hsa", "mapping of an unknown physical allocation");
-                          auto allocation = from_pool(address(va), size, RegionKind::vmem, *pool);
+                          const Physical* physical = tool().memory.physical(handle.handle);
+                          if (physical == nullptr) throw Error("capture.hsa", "mapping of an unknown physical allocation");
+                          auto allocation = from_pool(address(va), size, RegionKind::vmem, physical->pool);
                           allocation.owner = hsa_agent_t{0};  // nobody has access before hsa_amd_vmem_set_access
                           allocation.host_ptr = 0;
-                          allocation.physical = handle.handle;
-                          allocation.physical_offset = offset;
+                          // What an offset means is not settled: hsa_ext_amd.h calls it unsupported, runtimes take it for 0.
+                          if (offset == 0) allocation.physical = physical->number;
+                          else note_bookkeeping_failure();
                           tool().memory.add(std::move(allocation));
                         });
 }

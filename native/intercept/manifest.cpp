@@ -80,8 +80,9 @@ Json argument_document(const KernelArgument& argument, CaptureFacts& facts, cons
   if (!pointer || *pointer == 0) return entry;
   const auto va = *pointer;
   if (const auto region = region_holding(index, va)) {
-    entry["region"] = *region;
-    entry["region_offset"] = va - index.regions[*region].va;
+    const Region& held = index.regions[*region];
+    entry["region"] = held.alias_of.value_or(static_cast<std::uint32_t>(*region));
+    entry["region_offset"] = va - held.va;
   } else if (!argument.hidden()) {
     facts.unreadable.push_back({va, 0, "argument " + (argument.name.empty() ? "at offset " + std::to_string(argument.offset)
                                                                              : argument.name) +

@@ -1,7 +1,6 @@
 #include "intercept/memory.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.hpp"
 #include "intercept/hsa_api.hpp"
@@ -163,20 +162,9 @@ void MemoryMap::set_vmem_access(std::uint64_t va, std::uint64_t size, const std:
   }
 }
 
-const PoolInfo* MemoryMap::physical(std::uint64_t handle) const {
+const Physical* MemoryMap::physical(std::uint64_t handle) const {
   const auto found = physical_.find(handle);
   return found == physical_.end() ? nullptr : &found->second;
-}
-
-void MemoryMap::append_padding(std::vector<Allocation>& regions, Allocations::const_iterator next) const {
-  Allocation padding = regions.back();
-  if (padding.padding == 0) return;
-  padding.va += padding.size;
-  if (padding.host_ptr != 0) padding.host_ptr += padding.size;
-  padding.size = std::exchange(padding.padding, 0);
-  if (next != allocations_.end()) padding.size = std::min(padding.size, next->first - std::min(next->first, padding.va));
-  padding.flags.emplace_back("padding");
-  if (padding.size != 0) regions.push_back(std::move(padding));
 }
 
 std::vector<Allocation> MemoryMap::closure(hsa_agent_t agent) {
@@ -191,10 +179,10 @@ std::vector<Allocation> MemoryMap::closure(hsa_agent_t agent) {
       region.va += cut;
       region.size -= cut;
       if (region.host_ptr != 0) region.host_ptr += cut;
+      region.physical = 0;
     }
     covered = region.end();
     regions.push_back(std::move(region));
-    append_padding(regions, allocations_.upper_bound(va));
   }
   return regions;
 }

@@ -24,7 +24,6 @@ namespace kerncap::intercept {
 struct Allocation {
   std::uint64_t va = 0;  // where the device has it
   std::uint64_t size = 0;
-  std::uint64_t padding = 0;  // bytes behind it that the device can reach as well: up to the end of its last page
   std::uint64_t host_ptr = 0;  // where the host has it; 0 when only the runtime can read it
   RegionKind kind = RegionKind::pool;
   Segment segment = Segment::device;
@@ -33,8 +32,7 @@ struct Allocation {
   std::set<std::uint64_t> access;  // agents that were given access beside the owner
   bool open_to_all = false;
   std::string symbol;                // of a variable
-  std::uint64_t physical = 0;        // vmem: handle of the physical allocation
-  std::uint64_t physical_offset = 0;
+  std::uint64_t physical = 0;  // vmem: number of the physical allocation; 0: none, or mapped from within it
 
   std::uint64_t end() const { return va + size; }
   bool reachable_from(hsa_agent_t agent) const {
@@ -48,6 +46,12 @@ struct PoolInfo {
   std::vector<std::string> flags;
   bool is_pool = false;  // and not a region of the older interface
   std::uint64_t size = 0;
+};
+
+// Physical memory that can be mapped, any number of times.
+struct Physical {
+  PoolInfo pool;
+  std::uint64_t number = 0;  // never given again, as handles are
 };
 
 // All agents of the process in the runtime's order, and the owner of every pool and region.
@@ -90,27 +94,25 @@ class MemoryMap {
   void remove_range(std::uint64_t va, std::uint64_t size);
   void allow_access(std::uint64_t ptr, const hsa_agent_t* agents, std::uint32_t count);
   void set_vmem_access(std::uint64_t va, std::uint64_t size, const std::set<std::uint64_t>& agents, bool host);
-  void physical_created(std::uint64_t handle, PoolInfo info) { physical_[handle] = std::move(info); }
+  void physical_created(std::uint64_t handle, PoolInfo info) { physical_[handle] = {std::move(info), ++last_physical_}; }
   void physical_released(std::uint64_t handle) { physical_.erase(handle); }
-  const PoolInfo* physical(std::uint64_t handle) const;
+  const Physical* physical(std::uint64_t handle) const;
 
-  // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock). The padding of an
-  // allocation is a region of its own, so that the allocation keeps the size that the application asked for.
+  // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock).
   std::vector<Allocation> closure(hsa_agent_t agent);
 
   void set_hold_limit(Clock::duration limit) { hold_limit_ = limit; }
 
  private:
   friend class Hold;
-  using Allocations = std::map<std::uint64_t, Allocation>;
-  void append_padding(std::vector<Allocation>& regions, Allocations::const_iterator next) const;
   std::mutex mutex_;
   std::condition_variable released_;
   bool held_ = false;
   bool broken_ = false;
   Clock::duration hold_limit_ = std::chrono::seconds(30);
-  Allocations allocations_;
-  std::map<std::uint64_t, PoolInfo> physical_;
+  std::map<std::uint64_t, Allocation> allocations_;
+  std::map<std::uint64_t, Physical> physical_;
+  std::uint64_t last_physical_ = 0;
 };
 
 // While it lives, releases wait.

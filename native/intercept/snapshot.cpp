@@ -1,6 +1,7 @@
 #include "intercept/snapshot.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 
@@ -39,7 +40,22 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
       writer_(directory / "blobs/sha256", writer_options(control)) {
   for (auto& region : regions) {
     const bool kernarg = region.segment == Segment::kernarg;
-    entries_.push_back(Entry{std::move(region), {}, {}, kernarg, false, false});
+    entries_.push_back(Entry{std::move(region), {}, {}, kernarg, false, false, nullptr});
+  }
+  find_aliases();
+}
+
+// All mappings of a physical allocation start at its first byte: the widest holds the others.
+void Snapshot::find_aliases() {
+  std::map<std::uint64_t, Entry*> widest;
+  for (Entry& entry : entries_) {
+    if (entry.region.physical == 0) continue;
+    Entry*& known = widest[entry.region.physical];
+    if (known == nullptr || known->region.size < entry.region.size) known = &entry;
+  }
+  for (Entry& entry : entries_) {
+    if (entry.region.physical == 0) continue;
+    if (Entry* const known = widest[entry.region.physical]; known != &entry) entry.original = known;
   }
 }
 
@@ -93,7 +109,7 @@ void Snapshot::read_region(Entry& entry, bool post) {
 
 void Snapshot::pass(bool post) {
   const auto matters = [&](const Entry& entry, bool device) {
-    return !entry.failed && (entry.region.segment == Segment::device) == device &&
+    return !entry.failed && entry.original == nullptr && (entry.region.segment == Segment::device) == device &&
            !(post && entry.kernarg);
   };
   for (const bool device : {!post, post}) {
@@ -121,7 +137,7 @@ void Snapshot::take_post() {
 std::vector<const Snapshot::Entry*> Snapshot::readable() const {
   std::vector<const Entry*> list;
   for (const Entry& entry : entries_) {
-    if (!entry.failed) list.push_back(&entry);
+    if (!entry.failed && (entry.original == nullptr || !entry.original->failed)) list.push_back(&entry);
   }
   return list;
 }
@@ -129,11 +145,16 @@ std::vector<const Snapshot::Entry*> Snapshot::readable() const {
 Index Snapshot::finish() {
   Index index;
   index.blobs = writer_.finish();
-  for (const Entry* entry : readable()) {
+  const auto entries = readable();
+  for (const Entry* entry : entries) {
     Region region = describe(entry->region, topology_.gpu_ordinal(entry->region.owner));
     for (const auto& ticket : entry->pre) region.pre.push_back(ticket.chunk());
     for (const auto& [at, ticket] : entry->post) {
       if (!ticket.unchanged()) region.post.push_back(ticket.chunk());
+    }
+    if (entry->original != nullptr) {
+      const auto at = std::find(entries.begin(), entries.end(), entry->original);
+      region.alias_of = static_cast<std::uint32_t>(at - entries.begin());
     }
     index.regions.push_back(std::move(region));
   }

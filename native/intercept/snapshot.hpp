@@ -56,6 +56,7 @@ class Snapshot {
     bool kernarg = false;
     bool failed = false;
     bool begun = false;
+    Entry* original = nullptr;  // whose memory this is another mapping of: it is read there
   };
   struct Pending {
     Entry* entry;
@@ -63,6 +64,7 @@ class Snapshot {
     std::uint64_t at;
     std::size_t size;
   };
+  void find_aliases();
   void pass(bool post);
   void read_region(Entry& entry, bool post);
   void complete(Pending pending, bool post);

@@ -49,7 +49,7 @@ void Tool::report_seen() noexcept {
 }
 
 void Tool::at_exit() noexcept {
-  if (getpid() != pid_) return;
+  if (getpid() != pid_ || ended_.exchange(true)) return;
   capture.finish_before_exit();
   if (timer() != nullptr) timer()->finish(last_dispatches_limit);
   report_seen();

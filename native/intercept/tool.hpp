@@ -29,7 +29,7 @@ class Tool {
 
   // Writes what was seen, once a process, and never in a forked child.
   void report_seen() noexcept;
-  // The application ends: a capture that is under way is given its time.
+  // The application ends, or the runtime does: a capture that is under way is given its time. Once; nothing is seen afterwards.
   void at_exit() noexcept;
 
   const Control control;
@@ -47,6 +47,7 @@ class Tool {
   Topology topology_;
   std::mutex timer_mutex_;
   std::atomic<DispatchTimer*> timer_{nullptr};
+  std::atomic<bool> ended_{false};
   int pid_;
 };
 

@@ -25,9 +25,13 @@ std::string hex(std::uint64_t value) {
 
 DeviceMemory::DeviceMemory(const Device& device, std::span<const Span> spans, Reservation& reservation) {
   try {
-    for (const Span& span : spans) {
-      for (std::uint64_t va = span.begin; va < span.end; va += kPieceBytes) {
-        map_piece(device, va, std::min(kPieceBytes, span.end - va), reservation);
+    for (const bool aliases : {false, true}) {
+      for (const Span& span : spans) {
+        if ((span.original != 0) != aliases) continue;
+        for (std::uint64_t at = 0; at < span.size(); at += kPieceBytes) {
+          const Piece* const original = aliases ? piece_at(span.original + at) : nullptr;
+          map_piece(device, span.begin + at, std::min(kPieceBytes, span.size() - at), reservation, original);
+        }
       }
     }
   } catch (...) {
@@ -38,7 +42,14 @@ DeviceMemory::DeviceMemory(const Device& device, std::span<const Span> spans, Re
 
 DeviceMemory::~DeviceMemory() { release(); }
 
-void DeviceMemory::map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation) {
+const DeviceMemory::Piece* DeviceMemory::piece_at(std::uint64_t va) const {
+  const auto it = std::ranges::find(pieces_, va, &Piece::va);
+  if (it == pieces_.end()) throw Error("internal.exception", "no device memory at " + hex(va) + " to map once more");
+  return &*it;
+}
+
+void DeviceMemory::map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation,
+                             const Piece* original) {
   reservation.give_up(va, va + size);
   void* actual = nullptr;
   check(hsa_amd_vmem_address_reserve(&actual, size, va, 0), "reserving device addresses", "replay.address-taken");
@@ -52,8 +63,13 @@ void DeviceMemory::map_piece(const Device& device, std::uint64_t va, std::uint64
   }
   pieces_.push_back({va, size, {}, false, false});
   Piece& piece = pieces_.back();
-  check(hsa_amd_vmem_handle_create(device.device_pool, size, MEMORY_TYPE_NONE, 0, &piece.handle), "device memory", "host.device-memory");
-  piece.created = true;
+  if (original != nullptr) {
+    piece.handle = original->handle;
+  } else {
+    check(hsa_amd_vmem_handle_create(device.device_pool, size, MEMORY_TYPE_NONE, 0, &piece.handle), "device memory",
+          "host.device-memory");
+    piece.created = true;
+  }
   check(hsa_amd_vmem_map(actual, size, 0, piece.handle, 0), "mapping device memory", "host.device-memory");
   piece.mapped = true;
   const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, device.gpu};

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
-#include <vector>
 
 #include "replay/device.hpp"
 #include "replay/reservation.hpp"
@@ -27,12 +27,14 @@ class DeviceMemory {
     std::uint64_t va = 0;
     std::uint64_t size = 0;
     hsa_amd_vmem_alloc_handle_t handle{};
-    bool created = false;
+    bool created = false;  // and not another piece's
     bool mapped = false;
   };
-  void map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation);
+  // `original`: the piece whose memory is mapped once more, or null.
+  void map_piece(const Device& device, std::uint64_t va, std::uint64_t size, Reservation& reservation, const Piece* original);
+  const Piece* piece_at(std::uint64_t va) const;
   void release() noexcept;
-  std::vector<Piece> pieces_;
+  std::deque<Piece> pieces_;  // pieces stay where they are
 };
 
 }  // namespace kerncap::replay

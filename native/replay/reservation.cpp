@@ -34,14 +34,23 @@ void* pointer(std::uint64_t va) noexcept { return reinterpret_cast<void*>(va); }
 
 std::vector<Span> spans_of(std::span<const Region> regions, std::uint64_t page_bytes) {
   std::vector<Span> spans;
+  const auto whole_pages = [&](const Region& region) { return region.va % page_bytes == 0 && region.size % page_bytes == 0; };
   for (const Region& region : regions) {
     if (region.kind == RegionKind::variable) continue;
+    if (region.alias_of) {
+      const Region& original = regions[*region.alias_of];
+      if (!whole_pages(region) || !whole_pages(original)) {
+        throw Error("bundle.malformed", "the region at " + hex(region.va) + " is an alias, but not of whole pages");
+      }
+      spans.push_back({region.va, region.end(), original.va});
+      continue;
+    }
     const std::uint64_t begin = region.va & ~(page_bytes - 1);
     const std::uint64_t end = (region.end() + page_bytes - 1) & ~(page_bytes - 1);
-    if (!spans.empty() && begin < spans.back().end) {
+    if (!spans.empty() && spans.back().original == 0 && begin < spans.back().end) {
       spans.back().end = std::max(spans.back().end, end);
     } else {
-      spans.push_back({begin, end});
+      spans.push_back({begin, end, 0});
     }
   }
   return spans;
@@ -77,7 +86,7 @@ void Reservation::give_up(std::uint64_t begin, std::uint64_t end) noexcept {
   const auto it = std::ranges::find_if(held_, [&](const Span& span) { return span.begin <= begin && end <= span.end; });
   if (it == held_.end()) return;
   ::munmap(pointer(begin), end - begin);
-  const Span rest{end, it->end};
+  const Span rest{end, it->end, it->original};
   it->end = begin;
   const bool nothing_before = it->size() == 0;
   if (nothing_before) {

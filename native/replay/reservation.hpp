@@ -15,12 +15,13 @@ namespace kerncap::replay {
 struct Span {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  std::uint64_t original = 0;  // where the span begins whose first pages these are, mapped once more; 0: pages of its own
   std::uint64_t size() const noexcept { return end - begin; }
   bool operator==(const Span&) const = default;
 };
 
 // Regions that live at a fixed address (variables do not: the loader places them) merged to spans of whole pages; a
-// kernarg range outside of all regions is not among them.
+// kernarg range outside of all regions is not among them. Throws bundle.malformed when an alias is not of whole pages.
 std::vector<Span> spans_of(std::span<const Region> regions, std::uint64_t page_bytes);
 
 class Reservation {

@@ -31,7 +31,14 @@ bool is_free(std::uint64_t va) {
 TEST(Spans, MergeWhatSharesAPage) {
   const std::vector<Region> regions = {region(0x10010, 0x20), region(0x10800, 0x1000), region(0x12000, 0x1000), region(0x20000, 0x1001),
                                        region(0x30000, 64, RegionKind::variable)};
-  EXPECT_EQ(spans_of(regions, 4096), (std::vector<Span>{{0x10000, 0x12000}, {0x12000, 0x13000}, {0x20000, 0x22000}}));
+  EXPECT_EQ(spans_of(regions, 4096), (std::vector<Span>{{0x10000, 0x12000, 0}, {0x12000, 0x13000, 0}, {0x20000, 0x22000, 0}}));
+}
+
+TEST(Spans, AnAliasIsASpanOfItsOwn) {
+  std::vector<Region> regions = {region(0x10000, 0x1000, RegionKind::vmem), region(0x11000, 0x3000, RegionKind::vmem)};
+  regions[0].alias_of = 1;
+  EXPECT_EQ(spans_of(regions, 4096), (std::vector<Span>{{0x10000, 0x11000, 0x11000}, {0x11000, 0x14000, 0}}));
+  EXPECT_THROW(spans_of(regions, 8192), Error) << "not of whole pages";
 }
 
 TEST(Reservation, HoldsUntilGivenUpOrDestroyed) {

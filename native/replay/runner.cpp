@@ -163,7 +163,7 @@ class Runner {
     const std::uint64_t total = std::uint64_t{run.warmup} + run.iterations;
     for (std::uint64_t i = 0; i < total; ++i) {
       image.restore(run.initial);
-      if (run.dispatch) dispatch(launch, dispatcher, i >= run.warmup, out);
+      dispatch(launch, dispatcher, i >= run.warmup, out);
       const bool is_first = i == run.warmup;
       const bool is_last = i + 1 == total;
       ScanRequest scan{run.initial};
@@ -264,7 +264,7 @@ void run_all(const ReplayInput& input, Reservation& reservation, Json& result, c
   result["device"] = {{"agent", device.name}, {"isa", device.isa}, {"product", device.product}};
   check_target(device, input.capture.isa);
   std::uint64_t closure_bytes = 0;
-  for (const Span& span : input.spans) closure_bytes += span.size();
+  for (const Span& span : input.spans) closure_bytes += span.original == 0 ? span.size() : 0;
   check_capacity(device, input.capture, closure_bytes);
   std::uint64_t host_bytes = 0;
   for (const Region& region : input.index.regions) {

@@ -123,6 +123,23 @@ def _overlap(parts: Parts) -> None:
     parts.index["regions"].insert(1, region(0x7F1000001000, 4096, [fill(0, 4096)], []))
 
 
+def _mapped_twice(**members: Any) -> Change:
+    """Region 2, and region 3, which is a second mapping of its first half; `members` are changed in the latter."""
+
+    def change(parts: Parts) -> None:
+        original = region(0x7F4000000000, 8192, [fill(0, 8192)], []) | {"kind": "vmem"}
+        alias = region(0x7F5000000000, 4096, [], []) | {"kind": "vmem", "alias_of": 2}
+        parts.index["regions"] += [original, alias | members]
+        parts.config.update(requires=["alias"])
+
+    return change
+
+
+def _mapped_twice_unsaid(parts: Parts) -> None:
+    _mapped_twice()(parts)
+    parts.config.update(requires=[])
+
+
 def _more_record(data: bytes) -> bytes:
     document = json.loads(data)
     document["record"]["kernel"] = {"name": "another"}
@@ -147,6 +164,7 @@ VALID: tuple[Case, ...] = (
     Case("minor-version", _config(specVersion="1.9")),
     Case("no-changed-chunk", _region(0, post=[])),
     Case("faulted", _capture("outcome", status="fault", fault_va=4096)),
+    Case("mapped-twice", _mapped_twice()),
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 
@@ -179,15 +197,18 @@ _MANIFEST = (
     Case("chunk-layer-left-out", _manifest(lambda m: m["layers"].pop()), "bundle.inconsistent"),
 )
 
+_HALF = b',"a":"\\ud800"}'
 _CONFIG = (
     Case("config-not-json", _set("change_config_json", lambda d: b"\xff" + d), "bundle.malformed"),
     Case("config-nan", _set("change_config_json", lambda d: b'{"a":NaN}'), "bundle.malformed"),
     Case("config-key-twice", _set("change_config_json", lambda d: b'{"a":1,"a":2}'), "bundle.malformed"),
+    Case("config-half-a-character", _set("change_config_json", lambda d: d[:-1] + _HALF), "bundle.malformed"),
     Case("config-nested-deeply", _set("change_config_json", lambda d: _DEEP), "bundle.malformed"),
     Case("config-too-big", _config(padding="x" * (300 << 10)), "bundle.limit"),
     Case("config-without-requires", _config(requires=None), "bundle.malformed"),
     Case("config-target-lies", _config(target="gfx90a"), "bundle.inconsistent"),
     Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
+    Case("alias-unsaid", _mapped_twice_unsaid, "bundle.inconsistent"),
 )
 
 CAPTURE = (
@@ -197,6 +218,7 @@ CAPTURE = (
     Case("grid-of-two", _capture("dispatch", grid=[1, 1]), "bundle.malformed"),
     Case("workgroup-zero", _capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
     Case("workgroup-too-big", _capture("dispatch", workgroup=[65536, 1, 1]), "bundle.malformed"),
+    Case("kernel-half-a-character", _capture("kernel", demangled="k\ud800"), "bundle.malformed"),
     Case("isa-of-another-maker", _capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
     Case("write-set-outside", _capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
 )
@@ -223,6 +245,12 @@ INDEX = (
     Case("chunk-offset-negative", _chunk("pre", 0, o=-1), "bundle.malformed"),
     Case("chunk-length-float", _chunk("pre", 0, l=4096.0), "bundle.malformed"),
     Case("chunk-digest-short", _chunk("pre", 0, h="ab"), "bundle.malformed"),
+    Case("alias-of-nothing", _mapped_twice(alias_of=4), "bundle.malformed"),
+    Case("alias-of-itself", _mapped_twice(alias_of=3), "bundle.malformed"),
+    Case("alias-of-a-pool", _mapped_twice(alias_of=0), "bundle.malformed"),
+    Case("alias-too-large", _mapped_twice(size=12288), "bundle.malformed"),
+    Case("alias-with-chunks", _mapped_twice(pre=[fill(0, 4096)]), "bundle.malformed"),
+    Case("alias-null", _mapped_twice(alias_of=None), "bundle.malformed"),
     Case("record-holds-more", _set("change_index_json", _more_record), "bundle.malformed"),
 )
 

@@ -50,6 +50,10 @@ class CapturedMemory:
             after[chunk["at"] : chunk["at"] + chunk["l"]] = self._chunk(chunk)
         return before, bytes(after)
 
+    @property
+    def regions(self) -> list[dict[str, Any]]:
+        return list(self._index["regions"])
+
     def kind(self, argument: int) -> str:
         """The kind of region that an argument points into."""
         return str(self._index["regions"][self.capture["kernarg"]["args"][argument]["region"]]["kind"])

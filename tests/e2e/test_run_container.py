@@ -159,7 +159,7 @@ def test_deadline_of_a_command_that_makes_a_file(sleeping_image: str, layout: Pa
         containers.raise_for_failure(outcome, "recompile")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_container_survives_its_starter(sleeping_image: str, layout: Path, number: signal.Signals) -> None:
     argv = [*KERNCAP, "run", f"oci:{layout}", "--image", sleeping_image, "--timeout", "15"]
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -75,7 +75,8 @@ class Workbench:
         if name not in self._programs:
             out = self.work / name
             argv = ["hipcc", *(f"--offload-arch={t}" for t in sorted(TARGETS)), "-O2", self.sources / f"{name}.hip"]
-            self.container.run([*argv, "-o", out], check=True)
+            # Some use the runtime below HIP as well.
+            self.container.run([*argv, "-o", out, "-lhsa-runtime64"], check=True)
             self._programs[name] = out
         return self._programs[name]
 
@@ -111,6 +112,8 @@ class Workbench:
             done = self.kerncap(*argv)
             if done.returncode != 0 or "EXIT-SUCCESS" not in done.stdout:
                 pytest.fail(f"extract: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+            # Of the runtime, about signals of the tool that were left when it shut down.
+            assert "leaked" not in done.stdout + done.stderr
             self._captures[case, target] = out
         return self._captures[case, target]
 

@@ -2,14 +2,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <functional>
 #include <thread>
 #include <vector>
 
 #include "vgpu/memory/backing.hpp"
 #include "vgpu/memory/extents.hpp"
 #include "vgpu/memory/page_table.hpp"
+#include "vgpu/memory/shared.hpp"
 
 namespace kerncap::vgpu {
 namespace {
@@ -175,6 +179,43 @@ TEST(Backing, FreedMemoryIsZeroForTheNextOwner) {
   const auto second = backing().allocate(0x1000, nullptr);
   ASSERT_EQ(second->mmap_offset(), offset);
   EXPECT_EQ(second->host()[17], std::byte{0});
+}
+
+// In a child: what it finds under a name of its parent's.
+int child_finds(const SharedName& name, const std::function<bool(const std::shared_ptr<Storage>&)>& right) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(right(open_shared(name)) ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Shared, AnotherProcessHasTheSameBytes) {
+  Backing backing;
+  VramAccount account;
+  account.capacity = 1 << 20;
+  auto storage = backing.allocate(0x3000, &account);
+  storage->flags = 5;
+  storage->gpu_id = 77;
+  storage->host()[0x2fff] = std::byte{42};
+  const SharedName name = share(backing, *storage);
+  EXPECT_EQ(share(backing, *storage), name);
+  EXPECT_EQ(child_finds(name, [](const auto& found) {
+    if (!found || found->size() != 0x3000 || found->flags != 5 || found->gpu_id != 77) return false;
+    if (found->host()[0x2fff] != std::byte{42}) return false;
+    found->host()[1] = std::byte{43};
+    return true;
+  }), 0);
+  EXPECT_EQ(storage->host()[1], std::byte{43});
+  EXPECT_EQ(account.used, 0x3000u) << "charged once";
+
+  SharedName wrong = name;
+  ++wrong[3];
+  EXPECT_EQ(open_shared(wrong), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  storage.reset();
+  const auto nothing = [](const auto& found) { return found == nullptr; };
+  EXPECT_EQ(child_finds(name, nothing), 0) << "freed";
 }
 
 TEST(Backing, DescriptorsMapTheSameMemoryAndKnowTheirNode) {

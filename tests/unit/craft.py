@@ -124,7 +124,7 @@ class Parts:
             "capture": {name: value for name, value in self.capture.items() if name not in RECORD_MEMBERS},
             "summary": {
                 "regions": len(regions),
-                "raw_bytes": sum(node["size"] for node in regions),
+                "raw_bytes": sum(node["size"] for node in regions if "alias_of" not in node),
                 "stored_bytes": sum(map(len, self.blobs)),
                 "source_files": len(self.source),
             },
@@ -145,6 +145,7 @@ class Parts:
                     *(node[key] for key in ("va", "size", "kind", "segment", "symbol")),
                     [[chunk["l"], chunk["h"]] for chunk in node["pre"]],
                     [[chunk["at"], chunk["l"], chunk["h"]] for chunk in node["post"]],
+                    *([node["alias_of"]] if "alias_of" in node else []),
                 ]
                 for node in self.index["regions"]
             ],

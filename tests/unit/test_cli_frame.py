@@ -120,12 +120,13 @@ except BaseException:
 """
 
 
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("module", ["typer", "logging"])
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupt_during_the_imports_is_a_document_with_json(
-    tmp_path: Path, number: signal.Signals, exit_code: int
+    tmp_path: Path, number: signal.Signals, exit_code: int, module: str
 ) -> None:
-    """Even when the module that is being imported swallows exceptions."""
-    (tmp_path / "typer.py").write_text(SWALLOWING)
+    """Even when the module that is being imported swallows exceptions; `logging` is among the very first."""
+    (tmp_path / f"{module}.py").write_text(SWALLOWING)
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{_ROOT}"}
     argv = [sys.executable, "-m", "kerncap", "doctor", "--json"]
     process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -136,9 +137,19 @@ def test_interrupt_during_the_imports_is_a_document_with_json(
     assert process.returncode == exit_code, err
     document = json.loads(out)
     validate(document, "printed", what="interrupt")
-    assert document["code"] == {130: "signal.interrupt", 143: "signal.terminate"}[exit_code]
+    assert document["code"] == {130: "signal.interrupt", 143: "signal.terminate", 129: "signal.hangup"}[exit_code]
     assert document["exit_code"] == exit_code
     assert "Traceback" not in err
+
+
+def test_a_hangup_is_ignored_where_the_caller_ignores_it(tmp_path: Path) -> None:
+    """As nohup does."""
+    (tmp_path / "typer.py").write_text("import os\nos.kill(os.getpid(), 1)\nraise ValueError('here')\n")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{_ROOT}"}
+    argv = ["nohup", sys.executable, "-m", "kerncap", "doctor"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert "ValueError: here" in done.stderr
+    assert done.returncode == 1
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -217,3 +228,27 @@ def test_native_codes_map_to_classes() -> None:
 
 def test_hints_can_be_typed_whatever_a_path_is() -> None:
     assert typed("ls", "-ld", Path("/a b/$(reboot)")) == "ls -ld '/a b/$(reboot)'"
+
+
+AT_THE_END = """
+import os, signal, sys
+from kerncap.cli import main as cli
+kill = lambda: os.kill(os.getpid(), signal.SIGINT)
+class Out:
+    def flush(self):
+        if sys.argv[1] == "before":
+            kill()
+    def fileno(self):
+        return 1
+cli.run = lambda args: 4
+sys.stdout = Out()
+sys.exit = lambda code: kill()
+cli.main([])
+"""
+
+
+@pytest.mark.parametrize(("when", "exit_code"), [("before", 130), ("after", 4)])
+def test_a_signal_when_the_command_is_over(when: str, exit_code: int) -> None:
+    """With the command's own code once all is said, and never a traceback."""
+    done = subprocess.run([sys.executable, "-c", AT_THE_END, when], cwd=_ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (exit_code, "")

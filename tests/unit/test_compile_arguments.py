@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kerncap.errors import BundleError
+from kerncap.errors import BundleError, CompileError
 from kerncap.source.allowed import first_refused
 from kerncap.source.overlay import inside, overlay, read_overlay
 from kerncap.source.recompile import checked_arguments, recompile
@@ -202,6 +202,26 @@ def test_hostile_main_file(tmp_path: Path, main: str) -> None:
     document = json.loads((folder / "compile.json").read_text())
     (folder / "compile.json").write_text(json.dumps(document | {"main": main}))
     assert refusal(folder).code == "bundle.malformed"
+
+
+@pytest.mark.parametrize(
+    "change", [{"arguments": ["-DX=\ud800"]}, {"arguments": ["-I/\ud800"]}, {"main": "/\ud800"}, {"note": ["\udcff"]}]
+)
+def test_half_characters_are_no_text(tmp_path: Path, change: dict[str, Any]) -> None:
+    """No path and no argument could be made of them."""
+    folder = reproducer(tmp_path)
+    document = json.loads((folder / "compile.json").read_text())
+    (folder / "compile.json").write_text(json.dumps(document | change))
+    assert refusal(folder).code == "bundle.malformed"
+
+
+def test_a_main_file_longer_than_a_name_can_be(tmp_path: Path) -> None:
+    folder = reproducer(tmp_path)
+    document = json.loads((folder / "compile.json").read_text())
+    (folder / "compile.json").write_text(json.dumps(document | {"main": "/" + "a" * 5000}))
+    with pytest.raises(CompileError) as caught:
+        recompile(folder, folder / "v.hsaco", "_Z1kv")
+    assert caught.value.code == "compile.no-source"
 
 
 @pytest.mark.parametrize("target", ["gfx942 -fplugin=x", "gfx942:xnack", "gfx942\n", "native", "gfx9+0", "gfx٩"])

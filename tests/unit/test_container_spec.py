@@ -63,6 +63,15 @@ def test_a_path_with_a_comma_is_one_field_of_the_mount(tmp_path: Path) -> None:
     assert fields == ["type=bind", f"source={folder}", "target=/bundle", "readonly"]
 
 
+def test_a_path_that_is_not_utf8_cannot_be_mounted(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    with pytest.raises(HostError) as caught:
+        containers._spec(Job(IMAGE, "verify", folder, device=None))
+    assert (caught.value.code, caught.value.exit_code) == ("host.path-not-utf8", 3)
+    assert caught.value.hint == f"mv $'{tmp_path}/caf\\xe9' NAME"
+
+
 def test_command_inside(layout: Path) -> None:
     job = Job(IMAGE, "validate", layout, ("--iterations", "3"), tag="v1", device="vgpu:gfx90a", timeout_s=60)
     assert list(containers._spec(job).command) == [

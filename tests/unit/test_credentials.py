@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import pwd
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,42 @@ def test_an_identity_token_is_traded_for_a_token(home: Path) -> None:
     assert authorizer.challenged(challenge, "repository:x:pull", None) == "Bearer t1"
     assert authorizer.header("repository:x:pull") == "Bearer t1"
     assert asked == [("POST", "https://auth.example/token", "refresh", "repository:x:pull", {})]
+
+
+@pytest.mark.parametrize("answer", ["[]", "7", '"x"', "null", "[" * 50_000, '{"Username": [], "Secret": {}}', ""])
+def test_a_helper_that_answers_nonsense_is_not_used(home: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    (home / "answer").write_text(answer)
+    helper = home / "docker-credential-odd"
+    helper.write_text(f"#!/bin/sh\ncat {home}/answer\n")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(home), prepend=":")
+    _write(home / ".docker/config.json", {"credsStore": "odd"})
+    assert find_credentials("a.example") is None
+
+
+@pytest.mark.parametrize("value", [None, 1, 1.5, True, "", "\ud800", "%", [], [1], {}, {"a.example": 1}])
+def test_odd_values_in_a_configuration(home: Path, value: Any) -> None:
+    for place in ("auths", "credHelpers", "credsStore"):
+        _write(home / ".docker/config.json", {place: value})
+        assert find_credentials("a.example") is None
+    for name in ("auth", "username", "password", "identitytoken"):
+        _write(home / ".docker/config.json", {"auths": {"a.example": {"username": "u", name: value}}})
+        found = find_credentials("a.example")
+        assert found is None or found.basic().startswith("Basic ")
+
+
+def test_a_configuration_nested_without_end_is_not_used(home: Path) -> None:
+    (home / ".docker").mkdir()
+    (home / ".docker/config.json").write_text("[" * 100_000)
+    assert find_credentials("a.example") is None
+
+
+def test_a_user_without_a_home_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under a number which its system does not know."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", _nobody)
+    assert find_credentials("a.example") is None
+
+
+def _nobody(uid: int) -> None:
+    raise KeyError(uid)

@@ -18,7 +18,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"workflows"}),
     frozenset({"capture", "source", "transport", "runtime", "verdict", "reproducer"}),
     frozenset({"bundle", "results"}),
-    frozenset({"native", "proc", "names"}),
+    frozenset({"native", "proc", "names", "scratch"}),
     frozenset({"errors"}),
 )
 _ONLY_IN: dict[str, frozenset[str]] = {

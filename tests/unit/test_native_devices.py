@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,14 @@ def test_missing_native_files_are_exit_3(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.raises(HostError) as error:
         native.find_native()
     assert error.value.code == "host.no-native-files"
+
+
+def test_a_document_with_a_path_that_is_not_utf8(tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    document = {"a": "x", "b": [{"path": os.fsdecode(b"/tmp/caf\xe9/c")}], "d": "\u00e9"}
+    with pytest.raises(HostError) as caught:
+        native.write_document(request, document)
+    assert caught.value.code == "host.path-not-utf8"
+    assert caught.value.hint == "mv $'/tmp/caf\\xe9/c' NAME"
+    native.write_document(request, {"d": "\u00e9"})
+    assert json.loads(request.read_bytes()) == {"d": "\u00e9"}

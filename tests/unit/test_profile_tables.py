@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kerncap.capture.profile import KernelTime, import_rocprof, read_profile
+from kerncap.cli.profile import following_line
 from kerncap.errors import UsageError
 
 # Source: rocprofv3 --kernel-trace --stats --output-format csv, ROCm 6.4: kernel_stats.csv and kernel_trace.csv.
@@ -126,3 +127,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as error:
             import_rocprof(path)
         assert error.value.code == "usage.profile-import"
+
+
+def test_the_next_line_captures_on_the_same_device(tmp_path: Path) -> None:
+    (tmp_path / "kernel_stats.csv").write_text(STATS)
+    found = import_rocprof(tmp_path / "kernel_stats.csv")
+    line = following_line(found, "vgpu:gfx942", ("./my app", "-n"))
+    assert line == "kerncap extract 'add(float*)' --device vgpu:gfx942 -- './my app' -n"
+    assert following_line(found, None, ()) is None

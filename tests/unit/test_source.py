@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kerncap.errors import CompileError
 from kerncap.names import base_name, near_names
+from kerncap.source import closure
 from kerncap.source.arguments import take_apart
-from kerncap.source.compiler import parse_depfile
-from kerncap.source.database import find_database, load_database
+from kerncap.source.compiler import Compiler, parse_depfile
+from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.find import candidates, defines, kernels_of
 from kerncap.source.recompile import recompile
 
@@ -87,6 +89,45 @@ def test_both_forms_of_the_database(tmp_path: Path) -> None:
         database.write_text(bad)
         with pytest.raises(CompileError):
             load_database(database)
+
+
+_ODD: tuple[Any, ...] = (None, True, -1, 1.5, "", "\ud800", "a\0b", "'", "@a.hip", [], {}, [1], [None], ["\ud800"])
+
+
+@pytest.mark.parametrize("member", ["directory", "file", "command", "arguments", "output", None])
+def test_odd_values_in_a_database(tmp_path: Path, member: str | None) -> None:
+    (tmp_path / "a.hip").write_bytes(b"__global__ void k(int) {}\xff")
+    database = tmp_path / "compile_commands.json"
+    refused = 0
+    for value in _ODD:
+        sound = {"directory": str(tmp_path), "file": "a.hip", "command": "hipcc -c a.hip"}
+        database.write_text(json.dumps([sound | {member: value}] if member else value))
+        try:
+            for entry in candidates(load_database(database), "_Z1ki", "k(int)", tmp_path):
+                take_apart(entry.words, entry.cwd, entry.file)
+        except CompileError:
+            refused += 1
+    assert refused > 1
+    database.write_text("[" * 100_000)
+    with pytest.raises(CompileError):
+        load_database(database)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.h", b"a\\\\b.h", b"\x01.h"])
+def test_a_file_whose_name_no_bundle_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
+    def compile_device(*args: Any, depfile: Path, **more: Any) -> None:
+        args[4].write_bytes(b"")
+        depfile.write_bytes(b"kernel: a.hip inc/" + name + b"\n")
+
+    monkeypatch.setattr(closure.compilers, "compile_device", compile_device)
+    monkeypatch.setattr(closure.compilers, "has_kernel", lambda out, mangled: True)
+    monkeypatch.setattr(closure.compilers, "examine", lambda path: Compiler("clang", "17.0.6", "", ""))
+    (tmp_path / "a.hip").write_text("__global__ void k(int) {}")
+    entry = Entry(tmp_path / "a.hip", tmp_path, ("clang++", "-c", "a.hip"), None)
+    with pytest.raises(CompileError) as caught:
+        closure.find_unit([entry], closure.Wanted("_Z1ki", "k(int)", "gfx942"), tmp_path)
+    assert caught.value.code == "compile.file-name"
+    assert caught.value.hint.startswith("mv ")
 
 
 @pytest.mark.parametrize(

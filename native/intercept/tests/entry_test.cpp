@@ -56,6 +56,12 @@ struct Application {
     return reinterpret_cast<Function>(dlsym(library, name));
   }
 
+  // The runtime shuts down; the number of the tool's signals that are left.
+  std::uint64_t unload(std::uint64_t own_signals) const {
+    entry<void (*)()>("OnUnload")();
+    return fake::state().signals_alive - own_signals;
+  }
+
   void load(fake::Runtime& runtime) const {
     const auto on_load = entry<bool (*)(HsaApiTable*, std::uint64_t, std::uint64_t, const char* const*)>("OnLoad");
     ASSERT_TRUE(on_load(&runtime.table, 3, 0, nullptr));
@@ -161,6 +167,7 @@ void capture_second_dispatch_of_a_batch() {
   }
   const auto& argument = document["kernarg"]["args"][0];
   EXPECT_EQ(index.regions.at(argument["region"].get<std::size_t>()).va, va);
+  EXPECT_EQ(application.unload(1), 0u);
   leave();
 }
 
@@ -185,6 +192,7 @@ void a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on() {
   runtime.run_queue({done});
   EXPECT_EQ(fake::value_of(done), 0);
   EXPECT_EQ(application.data[1], 4);
+  EXPECT_EQ(application.unload(1), 0u);
   leave();
 }
 
@@ -197,6 +205,36 @@ void another_process_has_the_claim() {
   const auto packet = application.launch(hsa_signal_t{0});
   submit({packet, packet, packet});
   EXPECT_EQ(fake::state().written.size(), 3u);  // nothing of the tool's
+  EXPECT_EQ(application.unload(0), 0u);
+  leave();
+}
+
+// A packet that has not run yet still names them.
+void signals_stay_while_packets_need_them() {
+  Application application("twice", 0.3);
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  const auto packet = application.launch(hsa_signal_t{0});
+  submit({packet, packet});
+  EXPECT_TRUE(wait_for(application.work_dir / ("error-" + std::to_string(getpid()) + ".json")));
+  EXPECT_GE(application.unload(0), 5u);
+  runtime.run_queue({});
+  EXPECT_EQ(application.data[1], 4);
+  leave();
+}
+
+// Packets that are submitted when the application ends go on untouched.
+void nothing_is_captured_after_the_end() {
+  Application application("twice");
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  const auto packet = application.launch(hsa_signal_t{0});
+  submit({packet});
+  EXPECT_EQ(application.unload(0), 0u);
+  submit({packet});
+  EXPECT_EQ(fake::state().written.size(), 2u);
   leave();
 }
 
@@ -250,6 +288,8 @@ TEST_F(Entry, TimeOutIsAnErrorAndTheApplicationGoesOn) {
   EXPECT_EXIT(a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on(), testing::ExitedWithCode(0), "");
 }
 TEST_F(Entry, OneProcessHasTheClaim) { EXPECT_EXIT(another_process_has_the_claim(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, SignalsStayWhilePacketsNeedThem) { EXPECT_EXIT(signals_stay_while_packets_need_them(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, NothingIsCapturedAfterTheEnd) { EXPECT_EXIT(nothing_is_captured_after_the_end(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, TableSizesAreTheRuntimes) { EXPECT_EXIT(tables_are_used_by_the_sizes_of_the_runtime(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, RocprofilerRegister) { EXPECT_EXIT(rocprofiler_register_hands_the_table_over(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, WrongControlFile) { EXPECT_EXIT(a_control_file_that_is_wrong_changes_nothing(), testing::ExitedWithCode(0), ""); }

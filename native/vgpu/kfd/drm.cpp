@@ -187,7 +187,7 @@ int va_operation(Gpu& gpu, const std::shared_ptr<Storage>& storage, uint64_t off
 extern "C" __attribute__((visibility("default"))) int amdgpu_bo_va_op(amdgpu_bo_handle bo, uint64_t offset, uint64_t size, uint64_t va, uint64_t flags,
                                uint32_t operation) {
   if (Device::current() == nullptr) return pass("amdgpu_bo_va_op", bo, offset, size, va, flags, operation);
-  report::log(3, "bo va op %u: %llx + %llx, flags %llx", operation, static_cast<unsigned long long>(va),
-              static_cast<unsigned long long>(size), static_cast<unsigned long long>(flags));
+  report::log(3, "bo va op %u: %llx + %llx, offset %llx, flags %llx", operation, static_cast<unsigned long long>(va),
+              static_cast<unsigned long long>(size), static_cast<unsigned long long>(offset), static_cast<unsigned long long>(flags));
   return va_operation(*bo->gpu, bo->storage, offset, size, va, flags, operation);
 }

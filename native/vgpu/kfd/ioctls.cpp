@@ -79,6 +79,8 @@ int dispatch(Device& device, unsigned long request, void* argument) {
     case _IOC_NR(AMDKFD_IOC_EXPORT_DMABUF): return call(ioctls::export_dmabuf);
     case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): return call(ioctls::set_xnack_mode);
     case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY): return call(ioctls::available_memory);
+    case kIpcExport: return call(ioctls::export_ipc);
+    case kIpcImport: return call(ioctls::import_ipc);
     default: break;
   }
   if (has_no_effect(number)) return 0;

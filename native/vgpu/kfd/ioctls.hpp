@@ -11,6 +11,24 @@ namespace kerncap::vgpu {
 // Copies the argument in and out by the size that the caller's header gave it, as the driver does.
 int kfd_ioctl(Device& device, unsigned long request, void* argument) noexcept;
 
+// Of AMD's driver releases, not of the kernel's own header. Source: ROCR-Runtime, libhsakmt, linux/kfd_ioctl.h.
+inline constexpr unsigned kIpcImport = 0x80, kIpcExport = 0x81;
+struct IpcExportArgs {
+  std::uint64_t handle;
+  std::uint32_t share_handle[4];  // out
+  std::uint32_t gpu_id;
+  std::uint32_t flags;
+};
+struct IpcImportArgs {
+  std::uint64_t handle;  // out
+  std::uint64_t va_addr;
+  std::uint64_t mmap_offset;  // out
+  std::uint32_t share_handle[4];
+  std::uint32_t gpu_id;
+  std::uint32_t flags;  // out: KFD_IOC_ALLOC_MEM_FLAGS_*
+};
+static_assert(sizeof(IpcExportArgs) == 32 && sizeof(IpcImportArgs) == 48);
+
 // By subject; each returns 0 or an errno value.
 namespace ioctls {
 int alloc_memory(Device&, kfd_ioctl_alloc_memory_of_gpu_args&);
@@ -21,6 +39,8 @@ int available_memory(Device&, kfd_ioctl_get_available_memory_args&);
 int export_dmabuf(Device&, kfd_ioctl_export_dmabuf_args&);
 int dmabuf_info(Device&, kfd_ioctl_get_dmabuf_info_args&);
 int import_dmabuf(Device&, kfd_ioctl_import_dmabuf_args&);
+int export_ipc(Device&, IpcExportArgs&);
+int import_ipc(Device&, IpcImportArgs&);
 
 int create_queue(Device&, kfd_ioctl_create_queue_args&);
 int destroy_queue(Device&, kfd_ioctl_destroy_queue_args&);

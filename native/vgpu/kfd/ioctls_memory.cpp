@@ -1,7 +1,9 @@
-// Buffers: allocate, map, export, import. Device memory is charged to its GPU and refused when that is full.
+// Buffers: allocate, map, export, import; between processes too. Device memory is charged to its GPU and refused when that is full.
+#include <algorithm>
 #include <cerrno>
 
 #include "vgpu/kfd/ioctls.hpp"
+#include "vgpu/memory/shared.hpp"
 #include "vgpu/report.hpp"
 
 namespace kerncap::vgpu::ioctls {
@@ -122,6 +124,39 @@ int import_dmabuf(Device& device, kfd_ioctl_import_dmabuf_args& args) {
   auto storage = device.storage_of_descriptor(static_cast<int>(args.dmabuf_fd));
   if (!storage || device.gpu_by_id(args.gpu_id) == nullptr) return EINVAL;
   args.handle = device.add_buffer(args.va_addr, std::move(storage));
+  return 0;
+}
+
+int export_ipc(Device& device, IpcExportArgs& args) {
+  std::shared_ptr<Storage> storage;
+  {
+    const std::lock_guard lock(device.buffers_mutex);
+    const Buffer* buffer = device.buffer(args.handle);
+    if (buffer == nullptr || buffer->storage->id == 0) return EINVAL;
+    storage = buffer->storage;
+  }
+  if (storage->mmap_offset() == 0) return EINVAL;  // itself of another process
+  // The other process would map it through its own descriptor of the device, which is another file here.
+  if ((storage->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) == 0) {
+    report::stopped("vgpu.unknown-ioctl", "IPC export of memory that is not device memory");
+    return EINVAL;
+  }
+  const SharedName name = share(device.backing(), *storage);
+  std::copy(name.begin(), name.end(), args.share_handle);
+  return 0;
+}
+
+int import_ipc(Device& device, IpcImportArgs& args) {
+  SharedName name;
+  std::copy_n(args.share_handle, name.size(), name.begin());
+  const auto storage = open_shared(name);
+  if (!storage) return errno;
+  if (device.gpu_by_id(storage->gpu_id) == nullptr) return EINVAL;
+  device.register_storage(storage);
+  args.gpu_id = storage->gpu_id;
+  args.flags = storage->flags;
+  args.mmap_offset = 0;  // no way for the CPU: see export
+  args.handle = device.add_buffer(args.va_addr, storage);
   return 0;
 }
 

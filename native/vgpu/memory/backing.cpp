@@ -36,6 +36,7 @@ bool VramAccount::charge(std::uint64_t size) noexcept {
 
 Storage::~Storage() {
   cpu_reaches();
+  if (shared_fd >= 0) ::close(shared_fd);
   if (account_ != nullptr) account_->used -= pages(size_);
   if (backing_ != nullptr) backing_->release(offset_, pages(size_));
 }

@@ -47,6 +47,9 @@ class Storage {
   std::uint32_t id = 0;
   std::uint32_t flags = 0;   // KFD_IOC_ALLOC_MEM_FLAGS_*
   std::uint32_t gpu_id = 0;
+  // Of memory/shared.cpp: the record under which other processes find this memory; -1 until it is offered.
+  std::mutex shared_mutex;
+  int shared_fd = -1;
 
  private:
   Backing* backing_;       // nullptr: memory of the application, or one that is never freed
@@ -69,6 +72,7 @@ class Backing {
   int open_descriptor(unsigned node) const;
   // The node of a descriptor made by open_descriptor, however it was duplicated.
   std::optional<unsigned> node_of(int fd) const;
+  int descriptor() const { return fd_; }
 
  private:
   friend class Storage;
