@@ -55,6 +55,11 @@ class Region:
     alias_of: int | None = None
     """The region whose first `size` bytes these are, mapped a second time; an alias has no chunks."""
 
+    @property
+    def is_padding(self) -> bool:
+        """What lies between the end of an allocation and the end of its last page."""
+        return "padding" in self.flags
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

@@ -16,7 +16,7 @@ from typing import Any
 
 from kerncap import native, proc
 from kerncap.bundle.capture import Capture
-from kerncap.bundle.index import Index
+from kerncap.bundle.index import Index, Region
 from kerncap.errors import ReplayError, UsageError
 from kerncap.results import CheckResult, Finding, ReplayResult, Site, parse_finding
 from kerncap.verdict.types import argument_at
@@ -54,10 +54,10 @@ def refuse_check_on_gpu(checks: str, device: native.Device, target: str) -> None
 def write_check_files(checks: str, index: Index, scratch: Path) -> native.CheckFiles:
     """The exact size of each region, which the device does not know: it maps whole pages.
 
-    Variables are left out: they lie in the loaded code object.
+    Variables are left out: they lie in the loaded code object. So is padding, which is out of bounds.
     """
     files = native.CheckFiles(checks, scratch / "check.jsonl", scratch / "regions.txt")
-    lines = [f"{region.va} {region.size}\n" for region in index.regions if region.kind != "variable"]
+    lines = [f"{region.va} {region.size}\n" for region in index.regions if _is_buffer(region)]
     files.regions.write_text("".join(lines), encoding="ascii")
     return files
 
@@ -137,9 +137,13 @@ def _region(address: int | None, index: Index) -> tuple[int, int] | None:
     """The region of an address, or the one that ends last before it: an offset past its size is out of bounds."""
     best: tuple[int, int] | None = None
     for number, region in enumerate(index.regions):
-        if address is not None and region.kind != "variable" and region.va <= address:
+        if address is not None and _is_buffer(region) and region.va <= address:
             best = (number, address - region.va)
     return best
+
+
+def _is_buffer(region: Region) -> bool:
+    return region.kind != "variable" and not region.is_padding
 
 
 def _llvm_tool(name: str) -> str | None:

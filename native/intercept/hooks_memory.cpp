@@ -28,11 +28,15 @@ hsa_status_t observe_release(Call call, Record record) noexcept {
   return observe(call, record);
 }
 
+// Pools give whole pages. Source: ROCr, MemoryRegion::Allocate (sizes are aligned to kPageSize_, 4096).
+constexpr std::uint64_t pool_page_bytes = 4096;
+
 // A region for memory of a pool (or of a pre-pool hsa_region_t), as the pool says.
 Allocation from_pool(std::uint64_t va, std::uint64_t size, RegionKind kind, const PoolInfo& pool) {
   Allocation allocation;
   allocation.va = va;
   allocation.size = size;
+  allocation.padding = (pool_page_bytes - size % pool_page_bytes) % pool_page_bytes;
   allocation.kind = kind;
   allocation.segment = pool.segment;
   allocation.flags = pool.flags;

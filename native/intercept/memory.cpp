@@ -1,6 +1,7 @@
 #include "intercept/memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "intercept/hsa_api.hpp"
@@ -167,6 +168,17 @@ const Physical* MemoryMap::physical(std::uint64_t handle) const {
   return found == physical_.end() ? nullptr : &found->second;
 }
 
+void MemoryMap::append_padding(std::vector<Allocation>& regions, Allocations::const_iterator next) const {
+  Allocation padding = regions.back();
+  if (padding.padding == 0) return;
+  padding.va += padding.size;
+  if (padding.host_ptr != 0) padding.host_ptr += padding.size;
+  padding.size = std::exchange(padding.padding, 0);
+  if (next != allocations_.end()) padding.size = std::min(padding.size, next->first - std::min(next->first, padding.va));
+  padding.flags.emplace_back("padding");
+  if (padding.size != 0) regions.push_back(std::move(padding));
+}
+
 std::vector<Allocation> MemoryMap::closure(hsa_agent_t agent) {
   const std::scoped_lock guard(mutex_);
   std::vector<Allocation> regions;
@@ -183,6 +195,7 @@ std::vector<Allocation> MemoryMap::closure(hsa_agent_t agent) {
     }
     covered = region.end();
     regions.push_back(std::move(region));
+    append_padding(regions, allocations_.upper_bound(va));
   }
   return regions;
 }

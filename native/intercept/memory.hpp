@@ -24,6 +24,7 @@ namespace kerncap::intercept {
 struct Allocation {
   std::uint64_t va = 0;  // where the device has it
   std::uint64_t size = 0;
+  std::uint64_t padding = 0;  // bytes behind it that the device can reach as well: up to the end of its last page
   std::uint64_t host_ptr = 0;  // where the host has it; 0 when only the runtime can read it
   RegionKind kind = RegionKind::pool;
   Segment segment = Segment::device;
@@ -98,19 +99,22 @@ class MemoryMap {
   void physical_released(std::uint64_t handle) { physical_.erase(handle); }
   const Physical* physical(std::uint64_t handle) const;
 
-  // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock).
+  // Everything that a dispatch on `agent` can reach, sorted by address, overlaps cut away (takes the lock). The padding of an
+  // allocation is a region of its own, so that the allocation keeps the size that the application asked for.
   std::vector<Allocation> closure(hsa_agent_t agent);
 
   void set_hold_limit(Clock::duration limit) { hold_limit_ = limit; }
 
  private:
   friend class Hold;
+  using Allocations = std::map<std::uint64_t, Allocation>;
+  void append_padding(std::vector<Allocation>& regions, Allocations::const_iterator next) const;
   std::mutex mutex_;
   std::condition_variable released_;
   bool held_ = false;
   bool broken_ = false;
   Clock::duration hold_limit_ = std::chrono::seconds(30);
-  std::map<std::uint64_t, Allocation> allocations_;
+  Allocations allocations_;
   std::map<std::uint64_t, Physical> physical_;
   std::uint64_t last_physical_ = 0;
 };

@@ -67,6 +67,23 @@ TEST(Closure, CutsAwayOverlaps) {
   EXPECT_EQ(map.closure(gpu)[1].host_ptr, 0x9200u);
 }
 
+TEST(Closure, PaddingUpToTheEndOfThePageIsARegionOfItsOwn) {
+  MemoryMap map;
+  auto first = allocation(0x1000, 0xf00, gpu);
+  first.padding = 0x100;
+  first.host_ptr = 0x9000;
+  add(map, first);
+  auto second = allocation(0x4000, 0x10, gpu);
+  second.padding = 0xff0;
+  add(map, second);
+  add(map, allocation(0x4080, 0x80, gpu));
+  EXPECT_EQ(ranges(map, gpu), (Ranges{{0x1000, 0xf00}, {0x1f00, 0x100}, {0x4000, 0x10}, {0x4010, 0x70}, {0x4080, 0x80}}));
+  const auto regions = map.closure(gpu);
+  EXPECT_TRUE(regions[0].flags.empty());
+  EXPECT_EQ(regions[1].flags, std::vector<std::string>{"padding"});
+  EXPECT_EQ(regions[1].host_ptr, 0x9f00u);
+}
+
 TEST(Closure, VmemIsReachedOnceAccessIsSet) {
   MemoryMap map;
   auto mapping = allocation(0x10000, 0x1000, hsa_agent_t{0});
