@@ -337,6 +337,7 @@ class ReplayRun:
     hsaco: Path | None = None
     iterations: int = 1
     warmup: int = 0
+    dispatch: bool = True
     poisoned: Ranges | None = None
     perturbed: tuple[tuple[int, int, int, str], ...] | None = None
     seed: int = 1
@@ -360,6 +361,7 @@ class ReplayRun:
             "hsaco": str(self.hsaco) if self.hsaco else None,
             "iterations": self.iterations,
             "warmup": self.warmup,
+            "dispatch": self.dispatch,
             "initial": initial,
             "expect": expect,
             "dump": str(self.dump) if self.dump else None,

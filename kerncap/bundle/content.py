@@ -6,6 +6,7 @@ Called by the replay workflow, which looks at inputs to find out what they are, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import zstandard
@@ -35,8 +36,22 @@ def read_before(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
 
     Raises: BundleError `bundle.corrupt-chunk`.
     """
+    return _read(bundle, region, bundle.index.regions[region].pre, offset, length)
+
+
+def read_after(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
+    """The same of the post-state, which holds the chunks that the dispatch changed.
+
+    Raises: BundleError `bundle.corrupt-chunk`.
+    """
+    changed = {chunk.at: chunk for chunk in bundle.index.regions[region].post}
+    chunks = [changed.get(chunk.at, chunk) for chunk in bundle.index.regions[region].pre]
+    return _read(bundle, region, chunks, offset, length)
+
+
+def _read(bundle: Bundle, region: int, chunks: Iterable[Chunk], offset: int, length: int) -> bytes:
     pieces = []
-    for chunk in bundle.index.regions[region].pre:
+    for chunk in chunks:
         low, high = max(offset, chunk.at), min(offset + length, chunk.at + chunk.length)
         if low < high:
             pieces.append(_raw(bundle, region, chunk, high - chunk.at)[low - chunk.at :])
@@ -47,7 +62,7 @@ def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
     """The chunk's first `wanted` bytes."""
     if chunk.blob is None:
         return (chunk.value.to_bytes(8, "little") * (wanted // 8 + 1))[:wanted]
-    place = f"{bundle.name}: region {region}, pre chunk at {chunk.at}"
+    place = f"{bundle.name}: region {region}, chunk at {chunk.at}"
     reference = bundle.index.blobs[chunk.blob]
     location = bundle.locate(Descriptor(CHUNKS, reference.digest, reference.size))
     raw = bytearray()

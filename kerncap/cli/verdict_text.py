@@ -99,8 +99,8 @@ def _value(text: str, kind: str | None) -> str:
     shown = text if len(text) <= _SHOWN_HEX else text[:_SHOWN_HEX] + "..."
     if kind is None:
         return shown
-    from kerncap.verdict.compare import values_of  # numpy takes time to load and is not needed for most verdicts
-    from kerncap.verdict.types import SHOWN_BYTES
+    # numpy takes time to load and is not needed for most verdicts
+    from kerncap.verdict.types import SHOWN_BYTES, values_of
 
     data = bytes.fromhex(text[:_SHOWN_HEX])
     if not data or len(data) % SHOWN_BYTES[kind]:

@@ -24,7 +24,17 @@ from kerncap.results import (
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
-from kerncap.verdict.plan import CAPTURED, FAULT, PERTURBATION, PERTURBED, POISONED, REFERENCE, Plan, written_bytes
+from kerncap.verdict.plan import (
+    CAPTURED,
+    FAULT,
+    NOTHING,
+    PERTURBATION,
+    PERTURBED,
+    POISONED,
+    REFERENCE,
+    Plan,
+    written_bytes,
+)
 from kerncap.verdict.ranges import normalise, subtract, total
 from kerncap.verdict.types import argument_at, type_at
 
@@ -47,18 +57,14 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         return _classify_fault(plan, result, capture, subject)
     _refuse_failed(plan, result)
     runs = dict(zip(plan.names, result.runs, strict=True))
-    judgements = tuple(_judge(name, run, plan, capture) for name, run in runs.items() if name != REFERENCE)
+    judged = {name: run for name, run in runs.items() if name != REFERENCE and not name.startswith(NOTHING)}
+    judgements = tuple(_judge(name, run, plan, capture) for name, run in judged.items())
     first = runs[CAPTURED]
-    if plan.hsaco is not None and all(j.agrees for j in judgements) and not _told_from_nothing(runs):
-        raise ReplayError(
-            "the dispatch changes no byte, outputs could not be poisoned, and perturbed inputs make no difference: "
-            "a variant that does nothing could not be told from a right one",
-            code="replay.not-judged",
-            hint="kerncap extract KERNEL --dispatch 0 -- CMD  # another dispatch of this kernel",
-        )
+    if plan.hsaco is not None and all(j.within_tolerance for j in judgements):
+        _require_told_from_nothing(runs, plan, capture, exact=all(j.agrees for j in judgements))
     new_noise = subtract(normalise(first.noise), normalise(capture.noise))
     verdict, passed, reasons = _conclude(plan, judgements, first, total(new_noise), capture)
-    shown: list[Mismatch] = [m for name, run in runs.items() if name != REFERENCE for m in run.mismatches]
+    shown: list[Mismatch] = [m for run in judged.values() for m in run.mismatches]
     return Verdict(
         verdict=verdict,
         passed=passed,
@@ -68,7 +74,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         hsaco=subject.hsaco_digest,
         changed_bytes=first.changed_bytes,
         written_bytes=written_bytes(capture),
-        bytes_compared=sum(run.bytes_compared for name, run in runs.items() if name != REFERENCE),
+        bytes_compared=sum(run.bytes_compared for run in judged.values()),
         judgements=judgements,
         not_judged=plan.not_judged,
         mismatches=tuple(_named(m, plan, capture) for m in shown[:MAX_MISMATCHES]),
@@ -93,11 +99,31 @@ def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:
     )
 
 
-def _told_from_nothing(runs: Mapping[str, RunResult]) -> bool:
-    """Whether a code object that does nothing would have been noticed in one of the runs."""
+def _require_told_from_nothing(runs: Mapping[str, RunResult], plan: Plan, capture: Capture, *, exact: bool) -> None:
+    """A code object that does nothing would have been noticed in one of the runs.
+
+    Raises: ReplayError `replay.not-judged`.
+    """
+    nothing = {name: run for name, run in runs.items() if name.startswith(NOTHING)}
+    if (
+        not exact
+        and nothing
+        and all(_judge(name, run, plan, capture).within_tolerance for name, run in nothing.items())
+    ):
+        raise ReplayError(
+            "what the dispatch changes is within the tolerance, or noise that the bundle recorded: "
+            "a variant that does nothing could not be told from a right one",
+            code="replay.not-judged",
+            hint="kerncap validate BUNDLE --hsaco FILE  # --atol and --rtol below what the kernel changes",
+        )
     reference = runs.get(REFERENCE)
-    return (
-        POISONED in runs or runs[CAPTURED].changed_bytes > 0 or (reference is not None and reference.changed_bytes > 0)
+    if POISONED in runs or runs[CAPTURED].changed_bytes > 0 or (reference is not None and reference.changed_bytes > 0):
+        return
+    raise ReplayError(
+        "the dispatch changes no byte, outputs could not be poisoned, and perturbed inputs make no difference: "
+        "a variant that does nothing could not be told from a right one",
+        code="replay.not-judged",
+        hint="kerncap extract KERNEL --dispatch 0 -- CMD  # another dispatch of this kernel",
     )
 
 
@@ -194,6 +220,7 @@ def _conclude(
             f"rtol {plan.tolerance.rtol:g} is no less than the change of perturbed inputs ({PERTURBATION:g}): "
             "a variant that only knows the captured case may pass"
         )
+    reasons += plan.remarks
     exact = all(j.agrees for j in judgements)
     tolerable = all(j.within_tolerance for j in judgements)
     agreeing = first.iterations_agree

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from kerncap.errors import ReplayError
 from kerncap.verdict.plan import Tolerance
 from kerncap.verdict.ranges import Range, Ranges, intersect, normalise
-from kerncap.verdict.types import ELEMENT_BYTES, SHOWN_BYTES, TypedRange
+from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, values_of
 
 _PIECE_BYTES = 16 << 20
 
@@ -120,14 +120,3 @@ def elements_agree(
     both_nan = np.isnan(expected) & np.isnan(actual)
     result: npt.NDArray[np.bool_] = near | (expected == actual) | both_nan
     return result
-
-
-def values_of(data: bytes, kind: str) -> npt.NDArray[Any]:
-    """The whole elements of type `kind` in little-endian bytes: floats as float64, integers as they are."""
-    size = SHOWN_BYTES[kind]
-    data = data[: len(data) // size * size]
-    if kind == "bf16":
-        wide = np.frombuffer(data, dtype="<u2").astype(np.uint32) << np.uint32(16)
-        return wide.view(np.float32).astype(np.float64)
-    values = np.frombuffer(data, dtype=f"<{kind[0]}{size}")
-    return values.astype(np.float64) if kind[0] == "f" else values

@@ -4,9 +4,10 @@ In: the bytes that a dispatch reads before it stores them, the captured memory. 
 Called by the plan for all but known float data (integers, `extern "C"` names, pointers in memory).
 
 A wrong guess must not make a right variant differ for a bad reason: data that hold an address are left alone,
-and so are sorted integers (row offsets). The captured code object runs from the same state first, and a guess that
-makes it fault or hang is given up. Floats of unknown width get their lowest bits flipped (`bits16`), other values
-change places with a neighbour (`pair32`, `pair64`): all of them are values that the kernel met anyway.
+and so are sorted integers (row offsets), but for those that count up by one (test data, identity permutations). The
+captured code object runs from the same state first, and a guess that makes it fault or hang is given up. Floats of
+unknown width get their lowest bits flipped (`bits16`), other values change places with a neighbour (`pair32`,
+`pair64`): all of them are values that the kernel met anyway.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
 from kerncap.verdict.ranges import Ranges, normalise, subtract
-from kerncap.verdict.types import ELEMENT_BYTES, TypedRange
+from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, values_of
 
 ReadBefore = Callable[[int, int, int], bytes]
 """(region, offset, length) -> captured bytes."""
@@ -31,6 +32,7 @@ _WORD = 4
 _GROUP_BYTES = 4 << 20
 _ALL_BYTES = 64 << 20
 _MAX_RANGES = 1 << 16
+_COUNTING = 8
 # Floats that programs compute with; small integers and addresses lie far below as floats, negative integers are NaN.
 _F32_EXPONENTS = (127 - 60, 127 + 60)
 _F64_EXPONENTS = (1023 - 200, 1023 + 200)
@@ -56,6 +58,26 @@ def inferred_ranges(
     return tuple(sorted(out[:_MAX_RANGES]))
 
 
+def swapped_ranges(
+    capture: Capture, index: Index, read_before: ReadBefore, floats: tuple[TypedRange, ...]
+) -> tuple[TypedRange, ...]:
+    """The read set once more, with neighbours to change places wherever that is safe, in float data as well.
+
+    For kernels that a small change of their inputs makes no difference to (comparisons, signs, ranks).
+    """
+    out: list[TypedRange] = []
+    for region, offset, length, kind in floats:
+        piece = (region, offset, min(length, _GROUP_BYTES))
+        values = values_of(read_before(*piece), kind)
+        if not bool(np.all(values[1:] >= values[:-1])):
+            out += _whole_elements([piece], "pair64" if kind == "f64" else "pair32")
+    for one in inferred_ranges(capture, index, read_before, floats):
+        # What looks like floats may have 8 bytes each.
+        kind = one[3] if one[3].startswith("pair") else "pair64"
+        out += _whole_elements([one[:3]], kind)
+    return tuple(sorted(out))
+
+
 def element_kind(data: bytes, index: Index) -> str | None:
     """How these bytes may be perturbed: `f64`, `f32`, `bits16`, `pair32`, `pair64`, or None: better not at all."""
     size = len(data) // 8 * 8
@@ -72,8 +94,8 @@ def element_kind(data: bytes, index: Index) -> str | None:
         return "f64"
     signed = wide.view("<i8")
     if len(signed) > 1 and bool(np.all((signed >= -(1 << 31)) & (signed < 1 << 31))):
-        return None if bool(np.all(signed[1:] >= signed[:-1])) else "pair64"
-    return None if _is_sorted(words) else "pair32"
+        return None if bool(np.all(signed[1:] >= signed[:-1])) and not _counts_up(wide) else "pair64"
+    return None if _is_sorted(words) and not _counts_up(words) else "pair32"
 
 
 def _groups(capture: Capture, index: Index, read: Ranges) -> Iterator[list[tuple[int, int, int]]]:
@@ -141,6 +163,11 @@ def _holds_address(wide: npt.NDArray[np.uint64], index: Index) -> bool:
     at = np.searchsorted(starts, wide, side="right").astype(np.int64) - 1
     inside = (at >= 0) & (wide < ends[np.maximum(at, 0)])
     return bool(inside.any()) or bool(((wide >> np.uint64(40)) == np.uint64(0x7F)).any())
+
+
+def _counts_up(words: npt.NDArray[Any]) -> bool:
+    """No offsets of rows: each would have one element."""
+    return len(words) >= _COUNTING and bool(np.all(words[1:] - words[:-1] == 1))
 
 
 def _is_sorted(words: npt.NDArray[np.uint32]) -> bool:

@@ -21,6 +21,8 @@ CAPTURED = "captured"
 POISONED = "poisoned"
 PERTURBED = "perturbed"
 REFERENCE = "reference"
+NOTHING = "nothing "
+"""Before the name of a run: what a code object that does nothing leaves there, judged as the variant is."""
 SEED = 20240229
 PERTURBATION = 1 / 16
 """Relative change of perturbed floats, at most. Source: native/replay/initial_state.cpp."""
@@ -43,7 +45,8 @@ EXACT = Tolerance()
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs in their order, the name of each (captured, poisoned, reference, perturbed), why others are missing."""
+    """The runs in their order, the name of each (captured, poisoned, reference, perturbed; `NOTHING` and one of these),
+    why others are missing."""
 
     names: tuple[str, ...]
     runs: tuple[ReplayRun, ...]
@@ -58,6 +61,8 @@ class Plan:
     """Of those the float data: what is left to perturb when the guess comes to nothing."""
     shown: tuple[TypedRange, ...] = ()
     """Float and integer data: mismatches in it are shown as numbers."""
+    remarks: tuple[str, ...] = ()
+    """What the runs do not tell, for the verdict's reasons."""
 
 
 FAULT = "fault"
@@ -106,6 +111,7 @@ def make_plan(
             guessed, known = tuple(sorted((*ranges, *others))), ranges
         elif ranges:
             steps += _perturbed_steps(hsaco, ranges, scratch, seed, mismatch_dir(PERTURBED))
+        steps += _nothing_steps(steps)
     return Plan(
         names=tuple(name for name, _ in steps),
         runs=tuple(run for _, run in steps),
@@ -119,18 +125,31 @@ def make_plan(
     )
 
 
-def guess_runs(plan: Plan, capture: Capture, scratch: Path, seed: int = SEED) -> tuple[ReplayRun, ReplayRun]:
+def guess_runs(plan: Plan, capture: Capture, scratch: Path, seed: int = SEED) -> list[tuple[str, ReplayRun]]:
     """The captured code object and the variant from the guessed state, for a replay of their own: both may fault."""
     assert plan.hsaco is not None
     mismatches = _mismatch_dir(capture, scratch, plan.tolerance, PERTURBED)
-    (_, reference), (_, variant) = _perturbed_steps(plan.hsaco, plan.guessed, scratch, seed, mismatches)
-    return reference, variant
+    steps = _perturbed_steps(plan.hsaco, plan.guessed, scratch, seed, mismatches)
+    return steps + _nothing_steps(steps)
 
 
-def with_guess(plan: Plan, runs: tuple[ReplayRun, ReplayRun]) -> Plan:
-    """The plan whose result has these two runs behind its own."""
+def with_guess(plan: Plan, steps: list[tuple[str, ReplayRun]]) -> Plan:
+    """The plan whose result has these runs behind its own."""
     missing = {name: why for name, why in plan.not_judged.items() if name != PERTURBED}
-    return replace(plan, names=(*plan.names, REFERENCE, PERTURBED), runs=(*plan.runs, *runs), not_judged=missing)
+    names, runs = zip(*steps, strict=True)
+    return replace(plan, names=(*plan.names, *names), runs=(*plan.runs, *runs), not_judged=missing)
+
+
+def perturbed_again(plan: Plan, swapped: tuple[TypedRange, ...]) -> Plan:
+    """The plan without its perturbed runs, which made no difference, and with another guess."""
+    kept = [(name, run) for name, run in zip(plan.names, plan.runs, strict=True) if not of_perturbed(name)]
+    names, runs = zip(*kept, strict=True)
+    return replace(plan, names=names, runs=runs, guessed=swapped, known=())
+
+
+def of_perturbed(name: str) -> bool:
+    """Whether a run starts from the perturbed state."""
+    return name.removeprefix(NOTHING) in (REFERENCE, PERTURBED)
 
 
 def without_guess(plan: Plan, why: str) -> Plan:
@@ -159,6 +178,19 @@ def _perturbed_steps(
         (REFERENCE, ReplayRun(perturbed=ranges, seed=seed, expect_post=False, dump=reference)),
         (PERTURBED, variant),
     ]
+
+
+def _nothing_steps(steps: list[tuple[str, ReplayRun]]) -> list[tuple[str, ReplayRun]]:
+    """Where mismatches may be allowed, what is left when nothing is done: allowed as well, the run tells nothing."""
+    return [
+        (NOTHING + name, replace(run, dispatch=False, iterations=1, mismatch_dump=_beside(run.mismatch_dump)))
+        for name, run in steps
+        if run.mismatch_dump is not None
+    ]
+
+
+def _beside(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}-of-nothing")
 
 
 def _poison(capture: Capture, missing: dict[str, str]) -> Ranges:

@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, err
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.scratch import Scratch
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.plan import EXACT, PERTURBED, Plan, Tolerance, guess_runs, make_plan, with_guess, without_guess
+from kerncap.verdict.plan import EXACT, Tolerance, make_plan
 from kerncap.workflows.check import (
     CHECKED_SLOWDOWN,
     read_check_report,
@@ -32,6 +32,7 @@ from kerncap.workflows.check import (
     with_findings,
     write_check_files,
 )
+from kerncap.workflows.perturbed import perturb
 
 log = logging.getLogger(__name__)
 
@@ -86,8 +87,7 @@ def judge(path: str, options: Options) -> Verdict:
             path=path,
         )
         result = run(plan.runs)
-        while plan.guessed and PERTURBED not in plan.names and result.error is None:
-            plan, result = _try_guess(plan, result, bundle, Path(scratch), run)
+        plan, result = perturb(plan, result, bundle, Path(scratch), run)
         subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
         try:
             verdict = classify(plan, result, bundle.capture, subject)
@@ -118,24 +118,6 @@ def _checked(
     )
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
-
-
-def _try_guess(
-    plan: Plan, result: ReplayResult, bundle: Bundle, scratch: Path, run: Callable[..., ReplayResult]
-) -> tuple[Plan, ReplayResult]:
-    """Perturb what may be perturbed, in a process of its own: the captured code object itself may not bear it."""
-    runs = guess_runs(plan, bundle.capture, scratch)
-    more = run(runs)
-    if more.error is not None and len(more.runs) < len(runs):
-        return without_guess(plan, f"perturbed inputs: {more.error.message}"), result
-    merged = replace(
-        result,
-        status=more.status,
-        error=more.error,
-        runs=(*result.runs, *more.runs),
-        duration_s=result.duration_s + more.duration_s,
-    )
-    return with_guess(plan, runs), merged
 
 
 def run_replay(

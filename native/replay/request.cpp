@@ -72,6 +72,7 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
   run.iterations = fields.has("iterations") ? fields.u32("iterations", kMaxIterations) : 1;
   run.warmup = fields.has("warmup") ? fields.u32("warmup", kMaxIterations) : 0;
   if (run.iterations == 0) fields.fail("iterations", "is 0");
+  if (fields.has("dispatch")) run.dispatch = fields.boolean("dispatch");
   run.initial = initial_from_json(fields.object("initial"), where + ".initial");
   run.initial_document = value["initial"];
   if (!fields.is_null("expect")) {

@@ -45,6 +45,7 @@ struct RunRequest {
   std::optional<std::filesystem::path> hsaco;  // none: the captured code object
   std::uint32_t iterations = 1;
   std::uint32_t warmup = 0;
+  bool dispatch = true;  // else what a code object would leave that does nothing
   InitialState initial;
   Json initial_document;  // as written in the request: a dump remembers from which initial state it comes
   Expectation expect;

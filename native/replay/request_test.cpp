@@ -44,6 +44,7 @@ TEST(Request, RangesAreSortedAndTyped) {
   const InitialState& initial = read.runs.at(0).initial;
   EXPECT_EQ(read.timeout_s, 1.5);
   EXPECT_EQ(initial.seed, 9u);
+  EXPECT_TRUE(read.runs.at(0).dispatch);
   ASSERT_EQ(initial.ranges.size(), 3u);
   EXPECT_EQ(initial.ranges[0].region, 0u);
   EXPECT_EQ(initial.ranges[1].offset, 0u);
@@ -59,6 +60,7 @@ TEST(Request, RefusesByName) {
       {"blob name", [](Json& d) { d["blobs"]["../x"] = {{"path", "/x"}, {"offset", 0}, {"size", 1}}; }},
       {"iterations", [](Json& d) { d["runs"][0]["iterations"] = 0; }},
       {"initial", [](Json& d) { d["runs"][0]["initial"]["kind"] = "random"; }},
+      {"dispatch", [](Json& d) { d["runs"][0]["dispatch"] = 0; }},
       {"expect", [](Json& d) { d["runs"][0]["expect"]["kind"] = "luck"; }},
       {"type", [](Json& d) { d["runs"][0]["initial"]["ranges"][0][3] = "f8"; }},
       {"untyped", [](Json& d) { d["runs"][0]["initial"]["ranges"][0].erase(3); }},

@@ -163,7 +163,7 @@ class Runner {
     const std::uint64_t total = std::uint64_t{run.warmup} + run.iterations;
     for (std::uint64_t i = 0; i < total; ++i) {
       image.restore(run.initial);
-      dispatch(launch, dispatcher, i >= run.warmup, out);
+      if (run.dispatch) dispatch(launch, dispatcher, i >= run.warmup, out);
       const bool is_first = i == run.warmup;
       const bool is_last = i + 1 == total;
       ScanRequest scan{run.initial};

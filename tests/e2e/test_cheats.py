@@ -12,7 +12,14 @@ import pytest
 from workbench import Case, Workbench
 
 TARGET = "gfx942"
-CHEATS = {"hard-coded": 3, "all-but-last": 4, "beyond-the-end": 5, "into-the-input": 6, "captured-input-only": 8}
+CHEATS = {
+    "hard-coded": 3,
+    "all-but-last": 4,
+    "beyond-the-end": 5,
+    "into-the-input": 6,
+    "captured-input-only": 8,
+    "into-the-padding": 10,
+}
 KERNELS = ("cpp_float", "cpp_int", "c_float", "c_double", "c_half", "c_int", "c_long", "c_byte", "through_pointers")
 
 
@@ -47,7 +54,26 @@ def test_indices_beside_floats_are_perturbed(workbench: Workbench) -> None:
     assert document["reasons"] == [f"perturbed: {document['mismatch_bytes']} bytes differ"]
 
 
-@pytest.mark.parametrize("cheat", ["all-but-last", "beyond-the-end", "into-the-input"])
+@pytest.mark.parametrize("kernel", ["is_large", "counting"])
+def test_results_that_a_small_change_does_not_touch(workbench: Workbench, kernel: str) -> None:
+    capture = workbench.capture(Case("cheats", kernel), TARGET)
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 0))
+    assert (document["verdict"], document["reasons"]) == ("equivalent", []), document
+    document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, CHEATS["hard-coded"]))
+    assert document["verdict"] == "differs", document
+    assert document["reasons"] == [f"perturbed: {document['mismatch_bytes']} bytes differ"]
+
+
+def test_a_tolerance_above_what_the_kernel_changes(workbench: Workbench) -> None:
+    capture = workbench.capture(Case("cheats", "small_step"), TARGET)
+    nothing = ("--hsaco", code_object(workbench, 1))
+    assert "[replay.not-judged]" in workbench.error(6, "validate", capture, *nothing, "--atol", "0.01")["stderr"]
+    assert workbench.verdict("validate", capture, *nothing, "--atol", "1e-8")["verdict"] == "differs"
+    right = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, 0), "--atol", "0.01")
+    assert right["verdict"] == "equivalent", right
+
+
+@pytest.mark.parametrize("cheat", ["all-but-last", "beyond-the-end", "into-the-input", "into-the-padding"])
 def test_a_byte_too_few_or_too_many_is_noticed(workbench: Workbench, cheat: str) -> None:
     capture = workbench.capture(Case("cheats", "c_int"), TARGET)
     document = workbench.verdict("validate", capture, "--hsaco", code_object(workbench, CHEATS[cheat]))

@@ -211,14 +211,23 @@ def test_no_op_is_found_by_poison_when_nothing_changed(bench: Bench) -> None:
     poisoned = {"kind": "poisoned", "ranges": [[2, 0, 4 * N]]}
     no_op = str(bench.hsaco("-DVARIANT=1"))
     replayed = bench.replay(
-        capture.request([run(hsaco=no_op), run(hsaco=no_op, initial=poisoned), run(initial=poisoned), run()])
+        capture.request(
+            [
+                run(hsaco=no_op),
+                run(hsaco=no_op, initial=poisoned),
+                run(initial=poisoned),
+                run(),
+                run(dispatch=False, initial=poisoned),
+            ]
+        )
     )
     assert replayed.exit_code == 0, replayed.stderr
-    plain, poisoned_no_op, poisoned_captured, again = replayed.result["runs"]
+    plain, poisoned_no_op, poisoned_captured, again, nothing = replayed.result["runs"]
     assert (plain["changed_bytes"], plain["mismatch_bytes"]) == (0, 0)
     assert poisoned_no_op["mismatch_bytes"] == 4 * N
     assert (poisoned_captured["mismatch_bytes"], poisoned_captured["changed_bytes"]) == (0, 4 * N)
     assert (again["mismatch_bytes"], again["changed_bytes"]) == (0, 0)
+    assert (nothing["mismatch_bytes"], nothing["changed_bytes"], nothing["timing_ns"]) == (4 * N, 0, [])
 
 
 def in_place(bench: Bench) -> HandmadeCapture:

@@ -7,7 +7,7 @@
 #include <vector>
 
 constexpr int hard_coded = 3, all_but_last = 4, beyond_the_end = 5, into_the_input = 6, own_output = 7, captured_input_only = 8,
-              hard_coded_indices = 9;
+              hard_coded_indices = 9, into_the_padding = 10;
 
 template <class T>
 __host__ __device__ T input(int i) {
@@ -37,6 +37,7 @@ __device__ void body(T* y, const T* x, int n) {
   y[i] = static_cast<T>(constant(3.0f, 4.0f) * static_cast<float>(x[i]) + 1.0f);
   if (VARIANT == beyond_the_end && i == 0) y[n + 2] = y[0];
   if (VARIANT == into_the_input && i == 0) const_cast<T*>(x)[n + 2] = y[0];
+  if (VARIANT == into_the_padding && i == 0) y[n + 10] = y[0];  // beyond the allocation, within its last page
 }
 
 __global__ void cpp_float(float* y, const float* x, int n) { body(y, x, n); }
@@ -56,6 +57,24 @@ __host__ __device__ inline int index_of(int i) { return (i * 31) % table_size; }
 __global__ void gather(float* y, const float* table, const int* indices, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (!does_nothing && i < n) y[i] = constant(1.0f, 2.0f) * table[VARIANT == hard_coded_indices ? index_of(i) : indices[i]];
+}
+
+// A small change of its input makes no difference.
+__global__ void is_large(int* y, const float* x, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (!does_nothing && i < n) y[i] = (VARIANT == hard_coded ? input<float>(i) : x[i]) > constant(30.5f, 20.5f) ? 1 : 0;
+}
+
+// Its input is 0, 1, 2, ...
+__global__ void counting(int* y, const int* x, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (!does_nothing && i < n) y[i] = constant(3, 4) * (VARIANT == hard_coded ? i : x[i]);
+}
+
+// One step of a descent: a change far below any tolerance that one would name.
+__global__ void small_step(float* y, const float* x, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (!does_nothing && i < n) y[i] -= constant(1e-6f, 2e-6f) * x[i];
 }
 
 template <class T, class Launch>
@@ -98,5 +117,10 @@ int main() {
   HIP_CHECK(hipMalloc(&indices, sizeof host_indices));
   HIP_CHECK(hipMemcpy(indices, host_indices, sizeof host_indices, hipMemcpyHostToDevice));
   twice<float>([&](float* y, float* x, int n) { gather<<<grid, block>>>(y, x, indices, n); });
+  twice<float>([&](float* y, float* x, int n) { is_large<<<grid, block>>>(reinterpret_cast<int*>(y), x, n); });
+  twice<float>([&](float* y, float* x, int n) { small_step<<<grid, block>>>(y, x, n); });
+  for (int i = 0; i < 1008; ++i) host_indices[i] = i;
+  HIP_CHECK(hipMemcpy(indices, host_indices, sizeof host_indices, hipMemcpyHostToDevice));
+  twice<int>([&](int* y, int*, int n) { counting<<<grid, block>>>(y, indices, n); });
   return finish(right);
 }

@@ -44,6 +44,9 @@ _NOISE = np.random.default_rng(1).normal(size=1000)
         (integers([5, 3, 9, 1, 7], "q"), "pair64"),
         (integers([0, 4, 4, 9, 30, 31, 200, 201]), None),
         (integers([0, 4, 9, 30], "q"), None),
+        (integers(range(3, 103)), "pair32"),
+        (integers(range(3, 103), "q"), "pair64"),
+        (integers(range(4)), None),
         (integers([7] * 16), None),
         (bytes(4096), None),
         (b"", None),
@@ -98,12 +101,13 @@ def test_a_guess_is_replayed_apart_and_can_be_given_up(bundle: Bundle, tmp_path:
     plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v.hsaco", read_before=read)
     assert PERTURBED not in plan.names
     assert plan.guessed
-    reference, variant = guess_runs(plan, capture, tmp_path)
+    steps = guess_runs(plan, capture, tmp_path)
+    (_, reference), (_, variant) = steps
     assert reference.hsaco is None
     assert reference.dump == variant.expect_dump
     assert reference.perturbed == variant.perturbed == plan.guessed
-    assert with_guess(plan, (reference, variant)).names[-2:] == (REFERENCE, PERTURBED)
-    assert PERTURBED not in with_guess(plan, (reference, variant)).not_judged
+    assert with_guess(plan, steps).names[-2:] == (REFERENCE, PERTURBED)
+    assert PERTURBED not in with_guess(plan, steps).not_judged
     given_up = without_guess(plan, "it faults")
     assert given_up.not_judged[PERTURBED] == "it faults"
 

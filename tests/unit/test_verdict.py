@@ -19,9 +19,10 @@ from kerncap.errors import KerncapError, ReplayError
 from kerncap.results import ReplayResult, Verdict, parse_replay_result, parse_verdict
 from kerncap.verdict import types
 from kerncap.verdict.classify import Subject, classify
-from kerncap.verdict.compare import compare_dump, elements_agree, values_of
+from kerncap.verdict.compare import compare_dump, elements_agree
 from kerncap.verdict.plan import CAPTURED, EXACT, PERTURBED, POISONED, REFERENCE, Plan, Tolerance, make_plan
 from kerncap.verdict.ranges import intersect, normalise, subtract, total
+from kerncap.verdict.types import values_of
 from kerncap.verdict.write_set import read_trace
 
 SUBJECT = Subject("sha256:" + "0" * 64, "vgpu:gfx942", None)
@@ -318,17 +319,53 @@ def test_within_tolerance_verdict_and_its_cross_check(bundle: Bundle, tmp_path: 
     wrong = sum(a != b for a, b in zip(want, got, strict=True))
     write_dump(plan.runs[0].mismatch_dump or tmp_path, [[0, 0, 8, 0]], want, got)
     right = run_json()
-    verdict = judge(plan, capture, run_json(mismatch_bytes=wrong), run_json(bytes_compared=0), right)
+    # What a code object leaves that does nothing: here it would be noticed from the captured state.
+    nothing = (run_json(mismatch_bytes=4), right)
+    write_dump(plan.runs[3].mismatch_dump or tmp_path, [[0, 0, 4, 0]], want[:4], b"\1\1\1\1")
+    verdict = judge(plan, capture, run_json(mismatch_bytes=wrong), run_json(bytes_compared=0), right, *nothing)
     assert (verdict.verdict, verdict.passed) == ("within-tolerance", True)
     assert not any("may pass" in reason for reason in verdict.reasons)
     with pytest.raises(ReplayError):
-        judge(plan, capture, run_json(mismatch_bytes=wrong + 1), run_json(bytes_compared=0), right)
+        judge(plan, capture, run_json(mismatch_bytes=wrong + 1), run_json(bytes_compared=0), right, *nothing)
+
+
+def test_doing_nothing_within_the_tolerance_is_no_verdict(bundle: Bundle, tmp_path: Path) -> None:
+    capture = with_write_set(bundle.capture, ((0, 0, 100),), ((0, 0, 100),))
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v", tolerance=Tolerance(atol=1e-2))
+    assert plan.names[3:] == ("nothing captured", "nothing perturbed")
+    assert [run.dispatch for run in plan.runs] == [True, True, True, False, False]
+    assert plan.runs[4].expect_dump == plan.runs[1].dump
+    want, got = np.array([4.0, 0.0], dtype="<f4").tobytes(), np.array([4.001, 0.0], dtype="<f4").tobytes()
+    for run in plan.runs[3:]:
+        write_dump(run.mismatch_dump or tmp_path, [[0, 0, 8, 0]], want, got)
+    small = run_json(mismatch_bytes=sum(a != b for a, b in zip(want, got, strict=True)))
+    write_dump(plan.runs[0].mismatch_dump or tmp_path, [[0, 0, 8, 0]], want, got)
+    with pytest.raises(ReplayError) as error:
+        judge(plan, capture, small, run_json(bytes_compared=0), run_json(), small, small)
+    assert error.value.code == "replay.not-judged"
+    # What agrees to the bit is told by its bits.
+    assert judge(plan, capture, run_json(), run_json(bytes_compared=0), run_json(), small, small).passed
+
+
+def test_doing_nothing_within_recorded_noise_is_no_verdict(bundle: Bundle, tmp_path: Path) -> None:
+    capture = replace(with_write_set(bundle.capture, ((0, 0, 8),), ()), noise=((0, 0, 8),))
+    plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v")
+    assert plan.names == (CAPTURED, POISONED, "nothing captured", "nothing poisoned")
+    for run in plan.runs:
+        write_dump(run.mismatch_dump or tmp_path, [[0, 0, 8, 0]], bytes(8), b"\1" * 8)
+    noisy = run_json(mismatch_bytes=8)
+    with pytest.raises(ReplayError) as error:
+        judge(plan, capture, noisy, noisy, noisy, noisy)
+    assert error.value.code == "replay.not-judged"
 
 
 def test_a_tolerance_that_hides_the_perturbation_is_said(bundle: Bundle, tmp_path: Path) -> None:
     capture = replace(bundle.capture, write_set=None)
     plan = make_plan(capture, bundle.index, tmp_path, hsaco=tmp_path / "v", tolerance=Tolerance(rtol=0.1))
-    verdict = judge(plan, capture, run_json(), run_json(bytes_compared=0), run_json())
+    told = run_json(mismatch_bytes=8)
+    for run in plan.runs[3:]:
+        write_dump(run.mismatch_dump or tmp_path, [[0, 0, 8, 0]], bytes(8), b"\1" * 8)
+    verdict = judge(plan, capture, run_json(), run_json(bytes_compared=0), run_json(), told, told)
     assert any("rtol 0.1 is no less than the change of perturbed inputs (0.0625)" in why for why in verdict.reasons)
 
 
