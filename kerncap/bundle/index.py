@@ -49,7 +49,7 @@ class Region:
     segment: str
     flags: tuple[str, ...]
     symbol: str | None
-    agent: int | None
+    agent: int
     pre: tuple[Chunk, ...]
     post: tuple[Chunk, ...]
     alias_of: int | None = None
@@ -137,20 +137,20 @@ class _Reader:
     def _region(self, number: int, node: Any) -> Region:
         place = f"regions/{number}"
         self._object(node, place)
-        va = self._int(node, "va", 0, limits.ADDRESS_SPACE_BYTES - 1, place)
+        va = self._int(node, "va", 1, limits.ADDRESS_SPACE_BYTES - 1, place)
         size = self._int(node, "size", 1, limits.MAX_REGION_BYTES, place)
         if va + size > limits.ADDRESS_SPACE_BYTES:
             raise self._bad(place, "ends behind the address space")
         kind = self._word(node, "kind", KINDS, "bundle.unknown-kind", place)
         segment = self._word(node, "segment", SEGMENTS, "bundle.unknown-kind", place)
         flags = self._list(node, "flags", 32, place)
-        symbol, agent = node.get("symbol"), node.get("agent")
+        symbol, agent = node.get("symbol"), self._int(node, "agent", 0, (1 << 32) - 1, place)
         if not all(isinstance(flag, str) for flag in flags):
             raise self._bad(place, "flags are not all strings")
-        if not (symbol is None or isinstance(symbol, str)) or not (agent is None or type(agent) is int):
-            raise self._bad(place, "symbol or agent has the wrong type")
-        if (kind == "variable") != bool(symbol):
+        if (kind == "variable") != (symbol is not None):
             raise self._bad(place, "a variable has a symbol, nothing else does")
+        if symbol is not None and not _is_symbol(symbol):
+            raise self._bad(place, "symbol is not the name of one")
         if "alias_of" in node:
             alias_of = self._int(node, "alias_of", 0, limits.MAX_REGIONS - 1, place)
             if node.get("pre") != [] or node.get("post") != []:
@@ -247,3 +247,7 @@ class _Reader:
 
     def _bad(self, place: str, text: str) -> BundleError:
         return BundleError(f"{self._what}: {place}: {text}", code="bundle.malformed")
+
+
+def _is_symbol(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name.encode()) <= limits.MAX_SYMBOL_BYTES and "\0" not in name

@@ -16,6 +16,7 @@ MAX_BLOB_BYTES = 256 << 20
 MAX_HSACO_BYTES = 4 << 30
 MAX_REGIONS = 65_536
 MAX_REGION_BYTES = 4 << 40
+MAX_SYMBOL_BYTES = 64 << 10
 MAX_CHUNKS = 131_072  # of all regions, pre-state and post-state together: 512 GiB in chunks of 4 MiB
 MAX_RANGES = 131_072  # of each list of byte ranges: written, read_first, noise
 MAX_CHUNK_BYTES = 64 << 20
