@@ -220,6 +220,10 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
         raise path_not_utf8(named) from None
 
 
+def is_utf8(path: Path) -> bool:
+    return not any("\udc80" <= char <= "\udcff" for char in str(path))
+
+
 def path_not_utf8(path: Path) -> HostError:
     return HostError(
         f"{path}: only a path that is UTF-8 can be told to another program",

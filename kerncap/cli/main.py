@@ -47,6 +47,8 @@ COMMANDS: tuple[str, ...] = (
     "image",
 )
 
+_BUNDLE_COMMANDS = frozenset({"push", "pull", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run"})
+
 # What the system says of a path, or of itself, that no caller turned into an error of its own.
 _PATH_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST})
 _PERMISSION_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -146,6 +148,8 @@ def run(args: list[str]) -> int:
             return _interrupted(as_json)
         return returned if isinstance(returned, int) else EXIT_OK
     except KerncapError as error:
+        if error.hint == error.general_hint:
+            error.hint = _with_typed_words(error.hint, args)
         _print_error(error, as_json)
         return error.exit_code
     except KeyboardInterrupt:
@@ -170,6 +174,15 @@ def run(args: list[str]) -> int:
         return failure.exit_code
     except Exception as error:
         return _interrupted(as_json) if isinstance(error, typer.Abort) else _foreign(error, as_json)
+
+
+def _with_typed_words(hint: str, args: Sequence[str]) -> str:
+    """A general hint with the command and the bundle that were typed, where it has their names."""
+    if args[0] in COMMANDS:
+        hint = hint.replace("COMMAND", args[0])
+    if args[0] in _BUNDLE_COMMANDS and len(args) > 1 and not args[1].startswith("-"):
+        hint = hint.replace("BUNDLE", typed(args[1]))
+    return hint
 
 
 def _shell_words() -> AbstractContextManager[None]:

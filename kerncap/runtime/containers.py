@@ -332,7 +332,7 @@ def _mounts(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
             raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=typed("ls", "-l", job.hsaco))
         volumes.append((job.hsaco.resolve(), VARIANT_AT))
     for path, _ in volumes:
-        if any("\udc80" <= char <= "\udcff" for char in str(path)):  # the engine is told of it in JSON
+        if not native.is_utf8(path):  # the engine is told of it in JSON
             raise native.path_not_utf8(path)
     return inside, tuple(volumes)
 

@@ -18,7 +18,7 @@ from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.capture.tool import describe_status
-from kerncap.errors import CompileError, KerncapError, ReplayError, UsageError
+from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
@@ -89,6 +89,9 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
         raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
     if request.source_dir is not None and not request.source_dir.is_dir():
         raise UsageError(f"there is no directory {request.source_dir}", code="usage.source-dir")
+    if not native.is_utf8(request.output.absolute()):  # the tool library is told of it in JSON
+        text = f"{request.output}: the path of a capture must be UTF-8"
+        raise HostError(text, code="host.path-not-utf8", hint="-o NAME")
     with new_directory(request.output) as partial:
         # The tool library renames inside its work directory, and we out of it: all on one file system.
         work = partial / ".work"

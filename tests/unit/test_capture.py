@@ -6,6 +6,7 @@ A shell script stands in for the application and writes what the tool library wo
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from kerncap.capture.selection import Selection
 from kerncap.capture.tool import describe_status
 from kerncap.errors import CaptureError, HostError, KerncapError
 from kerncap.native import Device, NativeFiles, Stop, read_stops
+from kerncap.workflows.extract import Request, extract
 
 WORK = 'W=$(dirname "$KERNCAP_CAPTURE_CONTROL")\n'
 SEEN = {
@@ -237,3 +239,14 @@ def test_a_kernel_that_is_there_and_never_dispatched_is_named(tmp_path: Path, fi
     error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", kernel="idle")
     assert error.code == "capture.no-match"
     assert "loaded idle(float*) and never dispatched it" in error.message
+
+
+def test_an_output_whose_path_is_not_utf8(tmp_path: Path, files: NativeFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application is not even started: the library is told of its folder in JSON."""
+    monkeypatch.setenv("KERNCAP_NATIVE_DIR", str(files.directory))
+    order = Order(Selection("k"), ("touch", str(tmp_path / "started")), Device("gpu"))
+    with pytest.raises(HostError) as caught:
+        extract(Request(order, tmp_path / os.fsdecode(b"caf\xe9")))
+    assert (caught.value.code, caught.value.hint) == ("host.path-not-utf8", "-o NAME")
+    assert not (tmp_path / "started").exists()
+    assert not any(b"caf" in os.fsencode(path) for path in tmp_path.iterdir())

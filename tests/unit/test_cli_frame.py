@@ -16,7 +16,7 @@ import typer
 from kerncap.bundle.documents import validate
 from kerncap.cli import main as cli
 from kerncap.cli import output
-from kerncap.errors import BundleError, KerncapError, ReplayError, error_from_code, typed
+from kerncap.errors import BundleError, KerncapError, ReplayError, UsageError, error_from_code, typed
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -140,6 +140,20 @@ def test_interrupt_during_the_imports_is_a_document_with_json(
     assert document["code"] == {130: "signal.interrupt", 143: "signal.terminate", 129: "signal.hangup"}[exit_code]
     assert document["exit_code"] == exit_code
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["verify", "a b.tar"], "kerncap verify 'a b.tar' --deep"),
+        (["verify", "--deep", "a.tar"], "kerncap verify BUNDLE --deep"),
+        (["pack", "dir"], "kerncap verify BUNDLE --deep"),
+        (["extract", "--help-me"], "kerncap extract --help"),
+    ],
+)
+def test_a_general_hint_names_what_was_typed(words: list[str], hint: str) -> None:
+    general = UsageError.general_hint if words[0] == "extract" else BundleError.general_hint
+    assert cli._with_typed_words(general, words).split("  #")[0] == hint
 
 
 def test_a_hangup_is_ignored_where_the_caller_ignores_it(tmp_path: Path) -> None:

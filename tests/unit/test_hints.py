@@ -21,7 +21,7 @@ _PROGRAMS = frozenset(
 )
 # Names of what may hold any character: in a line that is typed they are quoted.
 _FOREIGN = frozenset({"path", "output", "main", "directory", "folder", "hsaco", "words", "command", "found", "source"})
-_VALUES = ("--", "oci:", "localhost:5000/")
+_VALUES = ("-o ", "--", "oci:", "localhost:5000/")
 
 
 def _beginning(node: ast.expr) -> Iterator[str | None]:
