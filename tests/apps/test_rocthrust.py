@@ -27,13 +27,13 @@ PROGRAMS = {
     "test_thrust_gather": 17,
     "test_thrust_complex_transform": 5,
     "test_thrust_vector": 76,
-    "test_thrust_binary_search": 21,
+    "test_thrust_binary_search": 20,
     "test_thrust_scan": 24,
     "test_thrust_reduce": 13,
     "test_thrust_copy": 39,
     "test_thrust_count": 13,
     "test_thrust_inner_product": 10,
-    "test_thrust_random": 45,
+    "test_thrust_random": 51,
     "test_thrust_shuffle": 12,
 }
 LEFT_OUT = re.compile(r"BigIndexes|TestShuffleEven|TestShuffleUniform")
