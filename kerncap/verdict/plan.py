@@ -23,6 +23,7 @@ PERTURBED = "perturbed"
 REFERENCE = "reference"
 NOTHING = "nothing "
 """Before the name of a run: what a code object that does nothing leaves there, judged as the variant is."""
+_LEFT_ALONE = "nothing that the kernel reads can be perturbed: addresses, sorted and all-zero data are left alone"
 SEED = 20240229
 PERTURBATION = 1 / 16
 """Relative change of perturbed floats, at most. Source: native/replay/initial_state.cpp."""
@@ -111,6 +112,8 @@ def make_plan(
             guessed, known = tuple(sorted((*ranges, *others))), ranges
         elif ranges:
             steps += _perturbed_steps(hsaco, ranges, scratch, seed, mismatch_dir(PERTURBED))
+        elif read_before is not None and capture.write_set is not None:
+            missing[PERTURBED] = _LEFT_ALONE
         steps += _nothing_steps(steps)
     return Plan(
         names=tuple(name for name, _ in steps),

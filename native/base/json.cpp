@@ -38,7 +38,7 @@ void require_schema(const Json& document, std::string_view schema, std::string_v
     if (actual.starts_with(schema.substr(0, schema.rfind('/') + 1))) {
       throw Error(std::string(code.substr(0, code.find('.'))) + ".unsupported-version",
                   "schema is \"" + printable(actual) + "\", this version reads \"" + std::string(schema) + "\"",
-                  "pip install --upgrade kerncap");
+                  "git pull && scripts/setup  # in the clone of kerncap");
     }
     throw Error(std::string(code), "schema is \"" + printable(actual) + "\", this version reads \"" + std::string(schema) + "\"");
   }

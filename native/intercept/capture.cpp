@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -38,6 +39,11 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 Clock::duration to_duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string longer(const Control& control) {
+  return "--timeout " + std::to_string(static_cast<long>(std::ceil(2 * control.timeout_s))) + "  # seconds; it was " +
+         std::to_string(static_cast<long>(control.timeout_s));
 }
 
 void remove_quietly(const fs::path& path) noexcept {
@@ -176,7 +182,7 @@ void Capture::run() noexcept {
   cut_.release();
   if (failure) remove_quietly(tool_.control.work_dir / "capture.partial");
   if (failure && failure->code() == "host.disk-full") {
-    failure.emplace(failure->code(), failure->what(), "free space below " + tool_.control.work_dir.string() + ", or capture elsewhere");
+    failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
   }
   end(failure);
   forward_completion();
@@ -219,7 +225,7 @@ void Capture::take() {
   const auto waited = wait_done(gates_->before, deadline, [this] { return disturbed(); });
   require_undisturbed();
   if (waited == Waited::TimedOut) {
-    throw Error("capture.timeout", "the packets before the dispatch did not end in time", "raise the timeout");
+    throw Error("capture.timeout", "the packets before the dispatch did not end in time", longer(tool_.control));
   }
 
   const auto started = Clock::now();
@@ -239,7 +245,7 @@ void Capture::take() {
   Snapshot snapshot(partial, tool_.control, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
     require_undisturbed();
     if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
-    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", "raise the timeout");
+    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(tool_.control));
   });
   read_kernarg(facts, snapshot);
   snapshot.take_pre();
@@ -288,7 +294,7 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
     return;
   }
   if (waited == Waited::Stopped) require_undisturbed();
-  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", "raise the timeout");
+  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(tool_.control));
 }
 
 std::vector<std::string> Capture::disturbances() const {

@@ -138,7 +138,7 @@ KernelSelector::KernelSelector(std::optional<std::string> pattern, MatchMode mod
     regex_.emplace(*pattern_);
   } catch (const std::regex_error& error) {
     throw Error("capture.pattern", "not a regular expression: " + *pattern_ + ": " + error.what(),
-                "ECMAScript syntax; quote brackets and stars of C++ names, or use match mode base");
+                "--match base  # or quote brackets and stars of C++ names: this is ECMAScript syntax");
   }
 }
 

@@ -59,7 +59,7 @@ void DeviceMemory::map_piece(const Device& device, std::uint64_t va, std::uint64
     const std::string mappings = conflicting_mappings({va, va + size});
     throw Error("replay.address-taken", "the HSA runtime does not give the captured address " + hex(va) + " (" + std::to_string(size) + " bytes)" +
                                             (mappings.empty() ? "" : ", in use here by " + mappings),
-                "replay again: addresses are chosen anew for each process");
+                "kerncap replay BUNDLE  # again: addresses are chosen anew for each process");
   }
   pieces_.push_back({va, size, {}, false, false});
   Piece& piece = pieces_.back();

@@ -74,7 +74,7 @@ Reservation::Reservation(std::span<const Span> spans) {
     throw Error("replay.address-taken",
                 "the captured addresses " + hex(span.begin) + ".." + hex(span.end) +
                     (mappings.empty() ? system_message(" cannot be reserved", error) : " are in use here by " + mappings),
-                "replay again: addresses are chosen anew for each process");
+                "kerncap replay BUNDLE  # again: addresses are chosen anew for each process");
   }
 }
 

@@ -134,3 +134,18 @@ def test_integers_beside_floats_are_guessed_with_them(bundle: Bundle, tmp_path: 
     assert not without_guess(given_up, "it faults").guessed
     alone = make_plan(capture, bundle.index, tmp_path, hsaco=hsaco)
     assert PERTURBED in alone.names
+
+
+def test_what_is_left_alone_is_said(bundle: Bundle, tmp_path: Path) -> None:
+    arguments = tuple(replace(a, type=None) for a in bundle.capture.kernarg.args)
+    capture = replace(
+        bundle.capture,
+        kernel=replace(bundle.capture.kernel, demangled="c_name"),
+        kernarg=replace(bundle.capture.kernarg, args=arguments),
+        write_set=WriteSet("vgpu-trace", ((0, 0, 8),), ((0, 0, 4000),)),
+    )
+    plan = make_plan(
+        capture, bundle.index, tmp_path, hsaco=tmp_path / "v.hsaco", read_before=lambda region, offset, n: bytes(n)
+    )
+    assert not plan.guessed
+    assert "left alone" in plan.not_judged[PERTURBED]
