@@ -21,9 +21,12 @@ NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
 IN_THE_DEV_IMAGE = 'docker run -it --rm -v "$PWD:/work" -w /work kerncap/dev:trixie'
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
-VGPU_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100")
+VGPU_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 # Of targets that not every distribution's runtimes know.
-TARGET_NEEDS = {"gfx950": "gfx950 needs an HSA runtime of ROCm 6.4 or newer (suite sid), and HIP 7 for HIP programs"}
+TARGET_NEEDS = {
+    "gfx950": "gfx950 needs an HSA runtime of ROCm 6.4 or newer (suite sid), and HIP 7 for HIP programs",
+    "gfx1201": "gfx1201 needs an HSA runtime of ROCm 6.2 or newer (suite sid), and code for it in the application",
+}
 TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
 
 _VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|log=[0-4])\Z")

@@ -53,7 +53,7 @@ void require_the_virtual_gpu() {
   if (found) return;
   const std::string target = std::string(config).substr(0, std::strcspn(config, ","));
   throw Error("host.no-agent", "the HSA runtime here lists no GPU: it does not know the virtual GPU's target " + target,
-              "a newer HSA runtime (gfx950: ROCm 6.4, suite sid), or another target");
+              "a newer HSA runtime (gfx950: ROCm 6.4, gfx1201: ROCm 6.2; suite sid), or another target");
 }
 
 void start(HsaApiTable& table, const char* control_path) {

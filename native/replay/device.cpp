@@ -114,7 +114,7 @@ Device open_device(std::uint32_t number) {
     const bool unknown = config != nullptr && gpus.empty();
     throw Error("host.no-agent", "there is no GPU " + std::to_string(number) + ": the HSA runtime sees " + std::to_string(gpus.size()) +
                 (unknown ? ", it does not know the virtual GPU's target " + std::string(config).substr(0, std::strcspn(config, ",")) : ""),
-                unknown ? "a newer HSA runtime (gfx950: ROCm 6.4, suite sid)" : kDoctor);
+                unknown ? "a newer HSA runtime (gfx950: ROCm 6.4, gfx1201: ROCm 6.2; suite sid)" : kDoctor);
   }
   Device device;
   device.gpu = gpus[number];

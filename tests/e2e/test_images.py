@@ -23,7 +23,7 @@ def in_runtime(suite: str, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*argv, f"{NAMESPACE}/runtime:{suite}", *command[1:]], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
 def test_dev_image_compiles_device_code(dev_container: DevContainer, target: str) -> None:
     source, out = dev_container.work / "twice.hip", dev_container.work / f"twice-{target}.hsaco"
     source.write_text(KERNEL)

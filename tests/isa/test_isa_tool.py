@@ -39,7 +39,7 @@ def test_every_row_is_tested_and_the_document_says_so() -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
 def test_a_code_object_by_fidelity(dev_container: DevContainer, tmp_path: Path, target: str) -> None:
     source = dev_container.work / "smooth.hip"
     source.write_text(_KERNEL)

@@ -9,7 +9,7 @@ using namespace kerncap::vgpu::isa;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   if (bytes < 6) return 0;
   const Target target = kTargetList[data[0] % kTargetList.size()];
-  const unsigned wave_size = target == Target::gfx1100 && (data[0] & 0x80) == 0 ? 32 : 64;
+  const unsigned wave_size = contains(kRdna, target) && (data[0] & 0x80) == 0 ? 32 : 64;
   std::vector<std::uint32_t> words(std::min<std::size_t>((bytes - 2) / 4, 64));
   std::memcpy(words.data(), data + 2, words.size() * 4);
   test::Sandbox sandbox(target, wave_size, data[1]);

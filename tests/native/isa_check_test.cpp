@@ -20,6 +20,7 @@ class Checked : public ::testing::TestWithParam<std::string> {
     memory_.add(in_.data(), in_.size() * 4);
     memory_.add(out_.data(), out_.size() * 4);
   }
+  bool gfx12() const { return family(launch_.target) == Family::gfx12; }
   bool gfx9() const { return family(launch_.target) == Family::gfx9; }
   // Runs with one check; the kinds that were found, benign ones too.
   std::vector<std::string> kinds(const char* check, const std::string& kernel, const Arguments& arguments,
@@ -52,7 +53,7 @@ TEST_P(Checked, VectorLoadWithoutWait) {
   EXPECT_THAT(hazards("vector_load"), ElementsAre("missing-wait"));
   EXPECT_THAT(first().site.text, HasSubstr("v_mov_b32"));
   EXPECT_THAT(first().other->text, HasSubstr("global_load_"));
-  EXPECT_THAT(first().message, HasSubstr("vmcnt"));
+  EXPECT_THAT(first().message, HasSubstr(gfx12() ? "loadcnt" : "vmcnt"));
   EXPECT_THAT(hazards("vector_load_ok"), IsEmpty());
 }
 TEST_P(Checked, LoadsComeBackInOrder) {
@@ -65,7 +66,7 @@ TEST_P(Checked, RegisterOverwrittenBeforeTheLoad) {
 }
 TEST_P(Checked, LdsLoadWithoutWait) {
   EXPECT_THAT(kinds("hazards", "lds_load", Arguments().add(out_.data())), ElementsAre("missing-wait"));
-  EXPECT_THAT(first().message, HasSubstr("lgkmcnt"));
+  EXPECT_THAT(first().message, HasSubstr(gfx12() ? "dscnt" : "lgkmcnt"));
   EXPECT_THAT(kinds("hazards", "lds_load_ok", Arguments().add(out_.data())), IsEmpty());
 }
 TEST_P(Checked, ScalarLoadsComeBackInAnyOrder) {
@@ -192,7 +193,7 @@ TEST(Checks, NamesOfChecks) {
   EXPECT_FALSE(check::parse_checks("").has_value());
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx11, ::testing::Values("gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx11, ::testing::ValuesIn(compiled_targets("gfx1")),
                          [](const auto& instance) { return instance.param; });
 INSTANTIATE_TEST_SUITE_P(Targets, CheckedGfx9, ::testing::ValuesIn(compiled_targets("gfx9")),
                          [](const auto& instance) { return instance.param; });

@@ -23,7 +23,7 @@ std::set<Key>& seen() {
 }
 
 const char* spelled(const Row& row, Target target) {
-  return family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
+  return name_of(row, target);
 }
 
 template <class F>
@@ -31,7 +31,7 @@ void for_each_row(F f) {
   for (const Target target : kTargetList) {
     const auto table = [&](std::span<const Row> rows) {
       for (const Row& row : rows)
-        if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode)
+        if (row.handler && opcode_of(row, target) != kNoOpcode)
           f(target, row);
     };
     table(scalar_rows());

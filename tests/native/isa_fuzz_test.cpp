@@ -92,7 +92,8 @@ TEST_P(Fuzz, HandlersStayInsideTheWave) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Fuzz,
                          ::testing::Values(Case{Target::gfx90a, 64}, Case{Target::gfx942, 64}, Case{Target::gfx950, 64},
-                                           Case{Target::gfx1100, 32}, Case{Target::gfx1100, 64}),
+                                           Case{Target::gfx1100, 32}, Case{Target::gfx1100, 64}, Case{Target::gfx1201, 32},
+                                           Case{Target::gfx1201, 64}),
                          [](const auto& test) {
                            return std::string(name(test.param.target)) + "_wave" + std::to_string(test.param.wave_size);
                          });

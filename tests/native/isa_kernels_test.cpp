@@ -210,7 +210,7 @@ TEST_P(Kernels, Shuffles) {
   std::vector<std::uint64_t> ballots(64, 0);
   map(in), map(out), map(ballots);
   completes("shuffles", Arguments().add(in.data()).add(out.data()).add(ballots.data()), {64}, {64});
-  const bool wave32 = launch_.target == Target::gfx1100;
+  const bool wave32 = contains(kRdna, launch_.target);
   for (std::size_t i = 0; i < 64; ++i) {
     const std::size_t half = i / 32 * 32;
     const int sum = std::accumulate(in.begin() + static_cast<long>(half), in.begin() + static_cast<long>(half + 32), 0);

@@ -125,7 +125,7 @@ TEST(LaneRows, NothingHappens) {
     Machine m(t);
     m.set(0, 3);
     m.run("v_nop", Operand{}, {});
-    m.run(t == Target::gfx1100 ? "v_pipeflush" : "v_clrexcp", Operand{}, {});
+    m.run(contains(kRdna, t) ? "v_pipeflush" : "v_clrexcp", Operand{}, {});
     EXPECT_EQ(m.reg(0), 3u);
     EXPECT_EQ(m.wave.state, Wave::State::running);
   }
@@ -157,6 +157,13 @@ TEST(LaneRows, LdsPermutes) {
     run_ds(m, "ds_bpermute_b32", 0);
     EXPECT_EQ(m.reg(1, 5), 106u);
     EXPECT_EQ(m.reg(1, m.wave.size - 1), 100u);  // wraps
+    if (contains(kGfx12, t)) {
+      const std::uint64_t exec = m.wave.exec();
+      m.wave.set_exec(1);
+      run_ds(m, "ds_bpermute_fi_b32", 0);
+      EXPECT_EQ(m.reg(1, 0), 101u) << "a lane that is off is read";
+      m.wave.set_exec(exec);
+    }
     run_ds(m, "ds_bpermute_b32", 8);
     EXPECT_EQ(m.reg(1, 5), 108u);
     run_ds(m, "ds_permute_b32", 0);

@@ -40,12 +40,15 @@ void launch(Target target, unsigned preload_spec, unsigned user_sgprs, bool map_
   std::vector<std::uint32_t> registers(512 * kLanes);
   Workgroup group;
   group.id[0] = 99;
+  group.id[1] = 5;
+  group.id[2] = 7;
+  out.wave.index_in_group = contains(kGfx12, target) ? 3 : 0;
   out.wave.target = target;
   out.wave.size = out.kernel.wave_size;
   out.wave.v = registers.data();
   out.wave.group = &group;
   out.wave.dispatch = &dispatch;
-  const std::uint32_t items[3] = {1, 1, 1};
+  const std::uint32_t items[3] = {128, 1, 1};
   initialise_wave(out.wave, out.kernel, items);
 }
 
@@ -87,6 +90,19 @@ TEST(Harness, AMappingTakesThePlaceOfThoseItOverlaps) {
   memory.add(heap + 44, 16);  // side by side
   EXPECT_EQ(memory.find(at(43)).end, at(44));
   EXPECT_EQ(memory.find(at(44)).end, at(60));
+}
+
+// Source: LLVM AMDGPUUsage, "Initial Kernel Execution State": workgroup ids of gfx12 are in trap temporaries.
+TEST(Launch, WorkgroupIdsOfGfx12) {
+  Launched l;
+  launch(Target::gfx1201, 0, 2, true, l, 1u << 21 | 1u << 23);
+  ASSERT_EQ(l.outcome.kind, Outcome::Kind::completed) << l.outcome.text;
+  EXPECT_EQ(l.wave.s[2], 0u) << "nothing follows the user SGPRs";
+  EXPECT_EQ(l.wave.s[kTtmp0 + 9], 99u);
+  EXPECT_EQ(l.wave.s[kTtmp0 + 7], 7u << 16 | 5u);
+  EXPECT_EQ(l.wave.s[kTtmp0 + 8], 3u << 25) << "the number of the wave";
+  EXPECT_FALSE(l.wave.mode.ieee) << "the bit has another meaning";
+  EXPECT_TRUE(l.wave.mode.dx10_clamp);
 }
 
 TEST(Launch, ArgumentsThatAreNotMapped) {

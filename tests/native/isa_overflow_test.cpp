@@ -7,7 +7,7 @@
 namespace kerncap::vgpu::isa::test {
 namespace {
 
-constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx950, Target::gfx1100};
+constexpr Target kTargets[] = {Target::gfx90a, Target::gfx942, Target::gfx950, Target::gfx1100, Target::gfx1201};
 constexpr std::uint32_t kMax = 0x7bff, kInfinity = 0x7c00, kNegative = 0x8000;
 constexpr std::uint32_t k60000 = 0x7b53, kTwo = 0x4000, kOne = 0x3c00;
 
@@ -52,6 +52,22 @@ TEST(Overflow, SingleHalves) {
   EXPECT_EQ(low(Target::gfx1100, accumulate, {k60000, kTwo}, kOne), kMax);
   EXPECT_EQ(low(Target::gfx1100, accumulate, {k60000, kTwo}, kInfinity), kInfinity) << "the destination is a source";
   EXPECT_EQ(low(Target::gfx942, "v_mac_f16", {k60000, kTwo}, kOne), kMax);
+}
+
+TEST(Overflow, ScalarHalves) {
+  const auto scalar = [](std::uint32_t source) {
+    Machine m(Target::gfx1201);
+    m.wave.mode.other = kFp16Overflow;
+    m.set(5, kInfinity);
+    m.wave.s[10] = source;
+    const Inst in = m.build("v_s_exp_f16", s(5), {s(10)});
+    execute_saturating(m.wave, in);
+    EXPECT_EQ(m.reg(5), kInfinity) << "the vector register of that number is not touched";
+    return m.wave.s[5];
+  };
+  EXPECT_EQ(scalar(0x4d00), kMax) << "2 to the 20";
+  EXPECT_EQ(scalar(kInfinity), kInfinity) << "a true infinity";
+  EXPECT_EQ(scalar(kOne), kTwo);
 }
 
 TEST(Overflow, TheHalfThatIsWritten) {

@@ -174,11 +174,11 @@ class Sandbox {
 // numbers mostly small enough for the sandbox.
 class WordGenerator {
  public:
-  explicit WordGenerator(Target target) : gfx9_(family(target) == Family::gfx9) {
+  explicit WordGenerator(Target target) : gfx9_(family(target) == Family::gfx9), gfx12_(family(target) == Family::gfx12) {
     const auto add = [&](std::span<const Row> rows) {
       for (const Row& row : rows) {
-        const std::uint16_t op = gfx9_ ? row.op9 : row.op11;
-        if ((row.targets & bit(target)) && op != kNoOpcode && row.handler) choices_.push_back({row.format, op});
+        const std::uint16_t op = opcode_of(row, target);
+        if (op != kNoOpcode && row.handler) choices_.push_back({row.format, op});
       }
     };
     add(scalar_rows());
@@ -204,7 +204,7 @@ class WordGenerator {
       case Format::sopp: set(31, 23, 0b101111111); set(22, 16, op32); break;
       case Format::sopk: set(31, 28, 0b1011); set(27, 23, op32); break;
       case Format::sop2: set(31, 30, 2); set(29, 23, op32); break;
-      case Format::smem: set(31, 26, gfx9_ ? 0b110000 : 0b111101); set(25, 18, op32); break;
+      case Format::smem: set(31, 26, gfx9_ ? 0b110000 : 0b111101); gfx12_ ? set(18, 13, op32) : set(25, 18, op32); break;
       case Format::vop1: case Format::vop2: case Format::vopc: short_or_long(random, format, op32, small, words); break;
       case Format::vop3: set(31, 26, gfx9_ ? 0b110100 : 0b110101); set(25, 16, op32); long_form(random, small, words); break;
       case Format::vop3p: case Format::vop3p_mai:
@@ -223,17 +223,29 @@ class WordGenerator {
         break;
       case Format::flat: case Format::global: case Format::scratch: {
         const std::uint32_t segment = format == Format::flat ? 0 : format == Format::scratch ? 1 : 2;
+        if (gfx12_) {
+          set(31, 26, 0b111011); set(25, 24, segment); set(21, 14, op32);
+          three_words(random, small, words);
+          break;
+        }
         set(31, 26, 0b110111); set(24, 18, op32); gfx9_ ? set(15, 14, segment) : set(17, 16, segment);
         if (random() % 4) set(12, 3, 0);
         memory_registers(small, words[1], 0x0fff0f0f);
         break;
       }
-      case Format::mubuf:
+      case Format::mubuf: case Format::mtbuf:
+        if (gfx12_) {
+          set(31, 26, 0b110001); set(21, 14, op32 | (format == Format::mtbuf ? 0x80 : 0)); set(22, 22, 0);
+          three_words(random, small, words);
+          if (small) words[1] &= ~0x3f000u, words[2] &= 0x0000ffffu;
+          break;
+        }
+        if (format == Format::mtbuf) {
+          set(31, 26, 0b111010); set(18, 15, op32);
+          memory_registers(small, words[1], 0xffff0f0f);
+          break;
+        }
         set(31, 26, 0b111000); gfx9_ ? set(24, 18, op32) : set(25, 18, op32);
-        memory_registers(small, words[1], 0xffff0f0f);
-        break;
-      case Format::mtbuf:
-        set(31, 26, 0b111010); set(18, 15, op32);
         memory_registers(small, words[1], 0xffff0f0f);
         break;
       default: break;
@@ -243,6 +255,13 @@ class WordGenerator {
  private:
   struct Choice { Format format; std::uint16_t op; };
 
+  // VFLAT and VBUFFER: registers that exist, often no saddr, a short offset.
+  static void three_words(std::mt19937_64& random, bool small, std::uint32_t* words) {
+    if (random() & 1) words[0] = (words[0] & ~0x7fu) | 124;
+    if (!small) return;
+    words[1] &= ~0x780000f0u;
+    words[2] &= random() % 4 ? 0x00000fffu & ~0xf0u : ~0xf0u;
+  }
   static void memory_registers(bool small, std::uint32_t& w1, std::uint32_t mask) { if (small) w1 &= mask; }
   void sources(std::mt19937_64& random, bool small, std::uint32_t& w1) {
     if (!small) return;
@@ -279,7 +298,7 @@ class WordGenerator {
     else if (kind == 5) w = (w & ~0x1ffu) | (gfx9_ ? 249 : 233), extra_dword(random, words[1]);
   }
 
-  bool gfx9_;
+  bool gfx9_, gfx12_;
   std::vector<Choice> choices_;
 };
 

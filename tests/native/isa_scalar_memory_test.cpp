@@ -22,7 +22,7 @@ class Machine {
  public:
   explicit Machine(Target target) : registers_(16 * kLanes), scratch_(64 * kLanes), cache_(memory_) {
     wave.target = target;
-    wave.size = target == Target::gfx1100 ? 32 : 64;
+    wave.size = contains(kRdna, target) ? 32 : 64;
     wave.v = registers_.data();
     wave.vgprs = 16;
     dispatch_.shared_aperture_hi = 0x10000;
@@ -217,9 +217,11 @@ TEST(Global, NegativeOffsetAndExec) {
     m.wave.set_exec(0x2);
     m.address(2, 1, data.data() + 3);
     m.v(4, 0) = m.v(4, 1) = 77;
-    const bool gfx11 = t == Target::gfx1100;
-    const Words load = gfx11 ? Words{0xdc521ff8, 0x047c0002} : Words{0xdc509ff8, 0x047f0002};
-    EXPECT_EQ(m.run(load), std::string("global_load_") + (gfx11 ? "b32" : "dword") + " v4, v[2:3], off offset:-8");
+    const bool rdna = contains(kRdna, t);
+    const Words load = contains(kGfx12, t) ? Words{0xee05007c, 0x00000004, 0xfffff802}
+                       : rdna              ? Words{0xdc521ff8, 0x047c0002}
+                                           : Words{0xdc509ff8, 0x047f0002};
+    EXPECT_EQ(m.run(load), std::string("global_load_") + (rdna ? "b32" : "dword") + " v4, v[2:3], off offset:-8");
     EXPECT_EQ(m.v(4, 1), 2u);
     EXPECT_EQ(m.v(4, 0), 77u);
     m.wave.set_exec(0);
@@ -361,14 +363,16 @@ TEST(Mubuf, BoundsAreSemantics) {
     m.memory_.add(data.data(), sizeof data);
     const auto base = reinterpret_cast<std::uintptr_t>(data.data());
     m.set64(4, base);
-    const bool gfx11 = t == Target::gfx1100;
+    const bool rdna = contains(kRdna, t), gfx12 = contains(kGfx12, t);
     m.wave.s[6] = 12;
-    m.wave.s[7] = gfx11 ? 3u << 28 : 0;
+    m.wave.s[7] = rdna ? 3u << 28 : 0;
     m.wave.set_exec(0x3);
     m.v(1, 0) = 4;
     m.v(1, 1) = 0x80000000;
-    const Words load = gfx11 ? Words{0xe0540000, 0x80410401} : Words{0xe0541000, 0x80010401};
-    EXPECT_EQ(m.run(load), std::string("buffer_load_") + (gfx11 ? "b64" : "dwordx2") + " v[4:5], v1, s[4:7], 0 offen");
+    const Words load = gfx12  ? Words{0xc405407c, 0x40800804, 1}
+                       : rdna ? Words{0xe0540000, 0x80410401}
+                              : Words{0xe0541000, 0x80010401};
+    EXPECT_EQ(m.run(load), std::string("buffer_load_") + (rdna ? "b64" : "dwordx2") + " v[4:5], v1, s[4:7], " + (gfx12 ? "null offen" : "0 offen"));
     EXPECT_EQ(m.v(4, 0), 2u);
     EXPECT_EQ(m.v(5, 0), 3u);
     EXPECT_EQ(m.v(4, 1), 0u);
@@ -377,7 +381,9 @@ TEST(Mubuf, BoundsAreSemantics) {
     m.run(load);
     EXPECT_EQ(m.v(4, 0), 3u);
     EXPECT_EQ(m.v(5, 0), 0u);
-    const Words store = gfx11 ? Words{0xe06c0000, 0x80410401} : Words{0xe0741000, 0x80010401};
+    const Words store = gfx12  ? Words{0xc406c07c, 0x40800804, 1}
+                        : rdna ? Words{0xe06c0000, 0x80410401}
+                               : Words{0xe0741000, 0x80010401};
     m.v(4, 0) = 30;
     m.v(5, 0) = 40;
     m.run(store);
@@ -447,11 +453,13 @@ TEST(Atomics, DenormalsOfAnAddition) {
     m.wave.set_exec(1);
     m.address(0, 0, &cell);
     m.v(4, 0) = sign_tiny;
-    m.run(t == Target::gfx1100 ? Words{0xdd5a0000, 0x007c0400} : Words{0xdd348000, 0x007f0400});
-    EXPECT_EQ(cell, contains(kGfx940, t) ? 2u : 0u) << name(t);
+    m.run(contains(kGfx12, t)  ? Words{0xee15807c, 0x02000000, 0}
+          : contains(kRdna, t) ? Words{0xdd5a0000, 0x007c0400}
+                               : Words{0xdd348000, 0x007f0400});
+    EXPECT_EQ(cell, contains(kGfx940 | kGfx12, t) ? 2u : 0u) << name(t);
     m.v(0, 0) = 8;
     m.v(1, 0) = sign_tiny;
-    const Words add = t == Target::gfx1100 ? Words{0xd8540000, 0x00000100} : Words{0xd82a0000, 0x00000100};
+    const Words add = contains(kRdna, t) ? Words{0xd8540000, 0x00000100} : Words{0xd82a0000, 0x00000100};
     m.set_lds(8, tiny);
     m.run(add);
     EXPECT_EQ(m.lds(8), 2u);

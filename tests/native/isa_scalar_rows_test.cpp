@@ -34,6 +34,7 @@ class Machine {
     wave.size = wave_size;
     wave.dispatch = &dispatch_;
     wave.memory = &cache_;
+    wave.group = &group;
     wave.pc = kPc;
     wave.next_pc = kNextPc;
     dispatch_.interrupt = &events;
@@ -75,6 +76,7 @@ class Machine {
 
   Wave wave;
   Events events;
+  Workgroup group;
   std::array<u32, 64> data;
   u32 literal = 0;
   std::int32_t offset = 0;
@@ -87,8 +89,8 @@ class Machine {
 
 const Row* find(Target target, std::string_view mnemonic) {
   for (const Row& row : scalar_rows()) {
-    const char* name = family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
-    const bool has = (row.targets & bit(target)) && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode;
+    const char* name = name_of(row, target);
+    const bool has = opcode_of(row, target) != kNoOpcode;
     if (has && row.handler && mnemonic == name) return &row;
   }
   return nullptr;
@@ -131,10 +133,10 @@ TEST(ScalarRows, SavesAndWritesOfExec) {
   for (const ExecOp& op : kExecOps)
     for (const Target target : kTargetList)
       for (const unsigned bits : {32u, 64u}) {
-        const bool gfx11 = family(target) == Family::gfx11;
-        const std::string mnemonic = std::string("s_") + (gfx11 ? op.name11 : op.name9) + "_b" + std::to_string(bits);
+        const bool rdna = contains(kRdna, target);
+        const std::string mnemonic = std::string("s_") + (rdna ? op.name11 : op.name9) + "_b" + std::to_string(bits);
         const Row* row = find(target, mnemonic);
-        ASSERT_EQ(row != nullptr, bits == 64 || gfx11) << mnemonic;
+        ASSERT_EQ(row != nullptr, bits == 64 || rdna) << mnemonic;
         if (!row) continue;
         for (const u64 source : {kSource, u64{0}, ~u64{0}, kExecBefore}) {
           Machine m(target, bits);
@@ -238,7 +240,7 @@ TEST(ScalarRows, Sopk) {
     m.run(row, 7);
     EXPECT_EQ(m.wave.s[4], 7u);
   });
-  on_all("s_addk_i32", [](Target t, const Row& row) {
+  for (const char* name : {"s_addk_i32", "s_addk_co_i32"}) on_all(name, [](Target t, const Row& row) {
     Machine m(t);
     m.wave.s[4] = 0x7fffffff;
     m.run(row, 1);
@@ -339,7 +341,9 @@ TEST(ScalarRows, WhatHasNoEffectHere) {
   for (const char* name :
        {"s_nop", "s_wakeup", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_ttracedata_imm",
         "s_set_inst_prefetch_distance", "s_clause", "s_delay_alu", "s_waitcnt", "s_waitcnt_depctr", "s_wait_idle", "s_wait_event",
-        "s_version", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt", "s_dcache_inv",
+        "s_version", "s_wait_alu", "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt", "s_wait_dscnt",
+        "s_wait_kmcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data",
+        "s_buffer_prefetch_data", "s_prefetch_data_pc_rel", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt", "s_dcache_inv",
         "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_gl1_inv"})
     on_all(name, [](Target t, const Row& row) {
       Machine m(t);
@@ -349,6 +353,84 @@ TEST(ScalarRows, WhatHasNoEffectHere) {
       EXPECT_EQ(m.wave.next_pc, kNextPc);
       EXPECT_EQ(m.wave.exec(), kExecBefore);
       EXPECT_EQ(m.wave.state, Wave::State::running);
+    });
+}
+
+// Signal and wait of gfx12's barrier: three waves, one of which ends. Source: "RDNA4 ISA", S_BARRIER_SIGNAL and S_BARRIER_WAIT.
+void run_barrier(Machine& m, std::string_view mnemonic, std::int32_t id) {
+  const Row* row = find(m.wave.target, mnemonic);
+  ASSERT_NE(row, nullptr) << mnemonic;
+  Inst inst;
+  inst.row = row;
+  inst.format = row->format;
+  inst.simm = id;
+  inst.dst.kind = OperandKind::sgpr;
+  inst.dst.index = 4;
+  inst.src[0].kind = OperandKind::constant;
+  inst.src[0].constant = static_cast<u32>(id);
+  m.wave.next_pc = kNextPc;
+  m.wave.state = Wave::State::running;
+  row->handler(m.wave, inst);
+  exercised(m.wave.target, *row);
+}
+TEST(ScalarRows, SplitBarrier) {
+  Machine m(Target::gfx1201, 32);
+  SplitBarrier& barrier = m.group.barrier;
+  barrier.members = 3;
+  run_barrier(m, "s_barrier_signal_isfirst", -1);
+  EXPECT_TRUE(m.wave.scc);
+  EXPECT_EQ(barrier.round, 0u);
+  run_barrier(m, "s_get_barrier_state", -1);
+  EXPECT_EQ(m.wave.s[4], 1u << 16 | 3u << 4 | 1u);
+  run_barrier(m, "s_barrier_wait", -1);
+  EXPECT_EQ(m.wave.state, Wave::State::at_barrier);
+  EXPECT_EQ(m.wave.next_pc, kPc) << "the wave comes to it again";
+  run_barrier(m, "s_barrier_signal_isfirst", -1);
+  EXPECT_FALSE(m.wave.scc) << "the second of this round";
+  EXPECT_EQ(barrier.round, 0u);
+  barrier.leave();
+  EXPECT_EQ(barrier.round, 1u) << "the third wave has ended";
+  run_barrier(m, "s_barrier_wait", -1);
+  EXPECT_EQ(m.wave.state, Wave::State::running);
+  EXPECT_EQ(m.wave.next_pc, kNextPc);
+  run_barrier(m, "s_barrier_wait", -1);
+  EXPECT_EQ(m.wave.state, Wave::State::at_barrier) << "a round is waited for once";
+  run_barrier(m, "s_barrier_signal", -1);
+  run_barrier(m, "s_barrier_signal", -1);
+  EXPECT_EQ(barrier.round, 2u);
+  m.wave.scc = true;
+  run_barrier(m, "s_barrier_signal_isfirst", -2);
+  EXPECT_FALSE(m.wave.scc) << "the trap handler's barrier is not the program's";
+  run_barrier(m, "s_barrier_signal", 3);
+  EXPECT_EQ(m.wave.stop_kind, Outcome::Kind::unimplemented);
+}
+
+TEST(ScalarRows, DenormalMode) {
+  on_all("s_denorm_mode", [](Target t, const Row& row) {
+    Machine m(t);
+    m.run(row, 0x6);
+    EXPECT_EQ(m.wave.mode.denorm32, 2u);
+    EXPECT_EQ(m.wave.mode.denorm64_16, 1u);
+  });
+}
+
+// Loads of 8 and 16 bits. Source: "RDNA4 ISA", S_LOAD_U8 and the like.
+TEST(ScalarRows, SmallLoads) {
+  struct Case { const char* name; std::int32_t offset; u32 value; };
+  for (const Case& c : {Case{"s_load_u8", 5, 0x80}, Case{"s_load_i8", 5, 0xffffff80}, Case{"s_load_u16", 5, 0x8081},
+                        Case{"s_load_i16", 5, 0xffff8081}, Case{"s_buffer_load_u8", 5, 0x80}, Case{"s_buffer_load_i8", 5, 0xffffff80},
+                        Case{"s_buffer_load_u16", 5, 0x8081}, Case{"s_buffer_load_i16", 5, 0xffff8081},
+                        Case{"s_buffer_load_u8", 8, 0}, Case{"s_buffer_load_i16", 8, 0}})
+    on_all(c.name, [&](Target t, const Row& row) {
+      Machine m(t);
+      m.data[1] = 0x00008081;  // bytes 4 to 7: 81 80 00 00
+      m.data[2] = 0xffffffff;
+      const auto base = reinterpret_cast<std::uintptr_t>(m.data.data());
+      m.put(20, base);
+      m.put(22, 8);  // num_records of the buffer
+      m.offset = c.offset;
+      m.run(row);
+      EXPECT_EQ(m.wave.s[4], c.value) << c.offset;
     });
 }
 
@@ -363,6 +445,11 @@ TEST(ScalarRows, StateOfTheWave) {
     m.run(row, 1);
     EXPECT_EQ(m.wave.state, Wave::State::asleep);
     EXPECT_EQ(m.wave.next_pc, kNextPc);
+  });
+  on_all("s_sleep_var", [](Target t, const Row& row) {
+    Machine m(t);
+    m.run(row);
+    EXPECT_EQ(m.wave.state, Wave::State::asleep);
   });
   on_all("s_barrier", [](Target t, const Row& row) {
     Machine m(t);
@@ -425,9 +512,10 @@ TEST(ScalarRows, VgprIndexing) {
 
 TEST(ScalarRows, LoadsAndStores) {
   struct Size { const char *name9, *name11; unsigned dwords; };
-  for (const Size size : {Size{"dword", "b32", 1}, {"dwordx2", "b64", 2}, {"dwordx4", "b128", 4}, {"dwordx8", "b256", 8}, {"dwordx16", "b512", 16}})
+  for (const Size size : {Size{"dword", "b32", 1}, {"dwordx2", "b64", 2}, {"dwordx4", "b128", 4}, {"dwordx8", "b256", 8}, {"dwordx16", "b512", 16}, {"dwordx3", "b96", 3}})
     for (const Target t : kTargetList) {
-      const char* suffix = family(t) == Family::gfx11 ? size.name11 : size.name9;
+      if (size.dwords == 3 && !contains(kGfx12, t)) continue;
+      const char* suffix = family(t) != Family::gfx9 ? size.name11 : size.name9;
       Machine m(t);
       m.put(20, reinterpret_cast<std::uintptr_t>(m.data.data()) + 3);  // the low two bits are ignored
       m.offset = 16;
@@ -445,7 +533,7 @@ TEST(ScalarRows, LoadsAndStores) {
       b.wave.s[21] = 0;
       b.run(*find(t, std::string("s_buffer_load_") + suffix));
       EXPECT_EQ(b.wave.stop_kind, Outcome::Kind::page_fault);
-      if (size.dwords > 4 || family(t) == Family::gfx11) continue;
+      if (size.dwords > 4 || family(t) != Family::gfx9) continue;
       Machine s(t);
       s.put(20, reinterpret_cast<std::uintptr_t>(s.data.data()));
       s.offset = 8;

@@ -40,7 +40,7 @@ TEST(ValuCoverage, OpcodesAreUniqueAndHaveHandlers) {
     for (const auto& table : valu_tables())
       for (const Row& row : table) {
         EXPECT_NE(row.handler, nullptr) << row.name;
-        const std::uint16_t op = family(target) == Family::gfx9 ? row.op9 : row.op11;
+        const std::uint16_t op = opcode_of(row, target);
         if (!(row.targets & bit(target)) || op == kNoOpcode) continue;
         const auto [at, fresh] = taken.emplace(std::pair{row.format, op}, row.name);
         EXPECT_TRUE(fresh) << name(target) << ": " << row.name << " and " << at->second;

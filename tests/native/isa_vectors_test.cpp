@@ -122,7 +122,7 @@ class ValuVectors {
 
   void check(std::span<const Vector> vectors, std::uint64_t exec, const Inst& inst) {
     const Wave& w = machine_.wave;
-    const std::uint64_t bits = row_.flags & kExecDst && family(w.target) == Family::gfx11 ? w.exec() : w.mask(20);
+    const std::uint64_t bits = row_.flags & kExecDst && family(w.target) != Family::gfx9 ? w.exec() : w.mask(20);
     for (unsigned l = 0; l < w.size; ++l) {
       const Vector& v = of(vectors, l);
       const std::uint64_t actual = machine_.wide(2, l);
@@ -148,8 +148,8 @@ class ValuVectors {
 
 const Row* find_scalar_row(Target target, std::string_view mnemonic) {
   for (const Row& row : scalar_rows()) {
-    const char* name = family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
-    const bool has = (row.targets & bit(target)) && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode;
+    const char* name = name_of(row, target);
+    const bool has = opcode_of(row, target) != kNoOpcode;
     if (has && row.handler && mnemonic == name) return &row;
   }
   return nullptr;
@@ -174,6 +174,7 @@ void run_scalar(Target target, const Row& row, const Vector& v) {
     inst.src[i] = s(10 + 2 * i);
     inst.src[i].type = sources[i];
   }
+  if (row.flags & kLiteralK) inst.literal = static_cast<std::uint32_t>(v.sources.back());
   w.scc = v.carry;
   row.handler(w, inst);
   exercised(target, row);
@@ -208,7 +209,7 @@ TEST(Vectors, EveryLineOnEveryTargetThatHasIt) {
       const Row* row = find_row(target, name);
       if (!row) continue;
       // A literal is one for all lanes.
-      const std::size_t batch = row->flags & kLiteralK ? 1 : target == Target::gfx1100 ? 32 : 64;
+      const std::size_t batch = row->flags & kLiteralK ? 1 : contains(kRdna, target) ? 32 : 64;
       ValuVectors runner(target, *row, name);
       for (std::size_t at = 0; at < vectors.size(); at += batch)
         runner.run(std::span(vectors).subspan(at, std::min(batch, vectors.size() - at)));

@@ -32,7 +32,7 @@ class MemoryMachine {
  public:
   MemoryMachine(Target target, Format format) : format_(format), registers_(32 * kLanes, kOld), cache_(memory_) {
     wave.target = target;
-    wave.size = family(target) == Family::gfx11 ? 32 : 64;
+    wave.size = family(target) != Family::gfx9 ? 32 : 64;
     wave.v = registers_.data();
     wave.vgprs = 32;
     wave.dispatch = &dispatch_;
@@ -56,7 +56,7 @@ class MemoryMachine {
     wave.s[4] = static_cast<u32>(base);
     wave.s[5] = static_cast<u32>(base >> 32);
     wave.s[6] = static_cast<u32>(bytes_.size());
-    wave.s[7] = family(target) == Family::gfx11 ? 3u << 28 : 0;
+    wave.s[7] = family(target) != Family::gfx9 ? 3u << 28 : 0;
   }
   bool on(unsigned lane) const { return wave.exec() >> lane & 1; }
   u32& reg(unsigned r, unsigned lane) { return wave.v[r * kLanes + lane]; }
@@ -176,7 +176,7 @@ template <class F>
 void for_each_memory_row(F f) {
   for (const Target target : kTargetList)
     for (const Row& row : memory_rows())
-      if ((row.targets & bit(target)) && row.handler && (family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode) {
+      if (row.handler && opcode_of(row, target) != kNoOpcode) {
         SCOPED_TRACE(std::string(name(target)) + " " + row.name);
         f(target, row, plain(row.name));
       }

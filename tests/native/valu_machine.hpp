@@ -48,8 +48,8 @@ inline const Row* find_row(Target target, std::string_view mnemonic, Format* onl
   for (const auto& table : valu_tables())
     for (const Row& row : table) {
       if (!(row.targets & bit(target)) || (only && row.format != *only)) continue;
-      const char* name = family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
-      if ((family(target) == Family::gfx9 ? row.op9 : row.op11) != kNoOpcode && mnemonic == name) return &row;
+      const char* name = name_of(row, target);
+      if (opcode_of(row, target) != kNoOpcode && mnemonic == name) return &row;
     }
   return nullptr;
 }
@@ -58,7 +58,7 @@ class Machine {
  public:
   explicit Machine(Target target = Target::gfx942) : registers_(1024 * kLanes) {
     wave.target = target;
-    wave.size = target == Target::gfx1100 ? 32 : 64;
+    wave.size = contains(kRdna, target) ? 32 : 64;
     wave.vgprs = 256;
     wave.agprs = 256;
     wave.v = registers_.data();

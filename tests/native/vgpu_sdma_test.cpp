@@ -9,10 +9,10 @@
 namespace kerncap::vgpu::sdma {
 namespace {
 
-Packet decode_words(std::initializer_list<std::uint32_t> words) {
+Packet decode_words(std::initializer_list<std::uint32_t> words, bool gfx12 = false) {
   std::uint32_t buffer[kLongestPacket] = {};
   std::copy(words.begin(), words.end(), buffer);
-  return decode(buffer);
+  return decode(buffer, gfx12);
 }
 
 TEST(Sdma, CopyLinear) {
@@ -34,6 +34,24 @@ TEST(Sdma, CopyRect) {
   EXPECT_EQ(rect.from.va, 0x1000u);
   EXPECT_EQ(rect.from.x, 1u);
   EXPECT_EQ(rect.from.y, 2u);
+  EXPECT_EQ(rect.from.pitch, 16u);
+  EXPECT_EQ(rect.from.slice, 64u);
+  EXPECT_EQ(rect.to.pitch, 8u);
+  EXPECT_EQ(rect.width, 5u);
+  EXPECT_EQ(rect.height, 3u);
+  EXPECT_EQ(rect.depth, 1u);
+}
+
+// The same copy in gfx12's layout. Source: ROCr sdma_registers.h, SDMA_PKT_COPY_LINEAR_RECT_GFX12.
+TEST(Sdma, CopyRectOfGfx12) {
+  const Packet p = decode_words({0x40000401, 0x1000, 0, 1 | (2 << 16), 3 | (15 << 16), 63, 0x2000, 0, 0, 7 << 16, 31,
+                                 4 | (2 << 16), 0},
+                                true);
+  EXPECT_EQ(p.dwords, 13u);
+  const auto& rect = std::get<CopyRect>(p.command);
+  EXPECT_EQ(rect.from.x, 1u);
+  EXPECT_EQ(rect.from.y, 2u);
+  EXPECT_EQ(rect.from.z, 3u);
   EXPECT_EQ(rect.from.pitch, 16u);
   EXPECT_EQ(rect.from.slice, 64u);
   EXPECT_EQ(rect.to.pitch, 8u);

@@ -43,6 +43,9 @@ TEST(Topology, TargetsDiffer) {
   const std::string navi = read(parse_config("gfx1100"), "nodes/1/properties");
   EXPECT_THAT(navi, HasSubstr("\ngfx_target_version 110000\n"));
   EXPECT_THAT(navi, HasSubstr("\nwave_front_size 32\n"));
+  const std::string navi48 = read(parse_config("gfx1201"), "nodes/1/properties");
+  EXPECT_THAT(navi48, HasSubstr("\ngfx_target_version 120001\n"));
+  EXPECT_THAT(navi48, HasSubstr("\nsimd_count 128\n"));
 }
 
 TEST(Topology, CardsSayWhereTheGpusAreOnThePciBus) {

@@ -160,10 +160,11 @@ def test_an_end_in_mid_capture_by_its_own_will(tmp_path: Path, files: NativeFile
     assert "--after stop" in str(error.hint)
 
 
-def test_a_target_that_the_runtimes_may_not_know(tmp_path: Path, files: NativeFiles) -> None:
+@pytest.mark.parametrize(("target", "release"), [("gfx950", "6.4"), ("gfx1201", "6.2")])
+def test_a_target_that_the_runtimes_may_not_know(tmp_path: Path, files: NativeFiles, target: str, release: str) -> None:
     (files.directory / "libkerncap-vgpu.so").touch()
-    error = failure(tmp_path, files, "exit 3", device=Device("vgpu", "gfx950"))
-    assert "gfx950 needs an HSA runtime of ROCm 6.4 or newer" in error.message
+    error = failure(tmp_path, files, "exit 3", device=Device("vgpu", target))
+    assert f"{target} needs an HSA runtime of ROCm {release} or newer" in error.message
     assert "exit 3" in str(error.hint)
 
 

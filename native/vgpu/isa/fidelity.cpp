@@ -11,6 +11,7 @@ struct Entry {
 };
 
 constexpr const char* kManual = "accuracy stated with the instruction in the MI300 and RDNA3 ISA manuals";
+constexpr const char* kScalar = "assumed to be as accurate as the vector form";
 constexpr const char* kAssumed = "no ISA manual states one; assumed";
 constexpr const char* kSeed = "which seed bits count for results below the smallest normal number is not published; the others are exact";
 constexpr const char* kSeedBits = "which seed bits count is not published; the top ones assumed";
@@ -26,6 +27,12 @@ constexpr Entry kEntries[] = {
     {"v_sqrt_f16", {Bound::Kind::ulp, 0.51, kManual}},
     {"v_sin_f16", {Bound::Kind::absolute, 0x1p-10, kAssumed}},
     {"v_cos_f16", {Bound::Kind::absolute, 0x1p-10, kAssumed}},
+    {"v_s_exp_f16", {Bound::Kind::ulp, 0.51, kScalar}},
+    {"v_s_log_f16", {Bound::Kind::ulp, 0.51, kScalar}},
+    {"v_s_rcp_f16", {Bound::Kind::ulp, 0.51, kScalar}},
+    {"v_s_rsq_f16", {Bound::Kind::ulp, 0.51, kScalar}},
+    {"v_s_sqrt_f16", {Bound::Kind::ulp, 0.51, kScalar}},
+    {"v_s_", {Bound::Kind::ulp, 1, kScalar}},
     {"v_exp_", {Bound::Kind::ulp, 1, kManual}},
     {"v_log_", {Bound::Kind::ulp, 1, kManual}},
     {"v_rcp_f32", {Bound::Kind::ulp, 1, kManual}},
@@ -54,6 +61,9 @@ constexpr Entry kEntries[] = {
     {"v_wmma_f16", {Bound::Kind::accumulate, 0x1p13, kOrder}},
     {"v_wmma_bf16", {Bound::Kind::accumulate, 0x1p16, kOrder}},
     {"v_wmma_", {Bound::Kind::accumulate, 17, kOrder}},
+    {"v_swmmac_f16", {Bound::Kind::accumulate, 0x1p13, kOrder}},
+    {"v_swmmac_bf16", {Bound::Kind::accumulate, 0x1p16, kOrder}},
+    {"v_swmmac_", {Bound::Kind::accumulate, 33, kOrder}},
 };
 constexpr Bound kUnknown{Bound::Kind::absolute, -1, "not stated"};
 

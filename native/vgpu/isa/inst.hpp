@@ -126,6 +126,7 @@ struct alignas(64) Inst {
   std::uint8_t offset0 = 0, offset1 = 0;
   bool glc = false, slc = false, dlc = false, offen = false, idxen = false, lds = false, gds = false, tfe = false;
   std::uint8_t data_format = 0;     // MTBUF: gfx9 data format | number format << 4, gfx11 the unified format
+  std::uint8_t scope = 0, temporal = 0;  // gfx12 instead of glc (set where an atomic returns), slc, dlc
   // SOPP/SOPK immediate, sign-extended where the instruction is signed; SMEM offset lives in `offset`.
   std::int32_t simm = 0;
   std::uint32_t literal = 0;        // the literal dword (fmamk/fmaak constants too)
@@ -160,14 +161,16 @@ enum RowFlags : std::int32_t {
   kVectorSources = 1 << 18,
   kPackedDpp = 1 << 19,   // a VOP3P row that takes DPP (gfx11)
   kTruthTable = 1 << 20,  // VOP3: omod, abs and neg are a truth table, which the decoder puts into Inst::simm
+  kScalarSources = 1 << 21,  // src0 must be no VGPR (v_s_exp_f32 and the like)
   kReturns = 1 << 17,     // memory atomics: dst is the value before (DS *_rtn; FLAT/MUBUF when glc/sc0 is set)
 };
 
 // One instruction of one encoding. op9/op11: opcode in that family's encoding; the VOP3 forms of VOP1/VOP2/VOPC rows are
-// derived by the decoder. Rows are listed by name order inside one table a file: scalar_rows(), memory_rows(), valu_rows().
+// derived by the decoder. gfx12 has gfx11's opcodes and names but for what encoding.cpp lists; in rows that it has and gfx11
+// has not, op11 is gfx12's opcode. Ask opcode_of() and name_of(). Rows are listed by name order inside one table a file: scalar_rows(), memory_rows(), valu_rows().
 struct Row {
   const char* name;             // LLVM's mnemonic without _e32/_e64; gfx9 spelling where the two differ
-  const char* name11;           // gfx11 spelling, or nullptr when the same
+  const char* name11;           // spelling from gfx11 on, or nullptr when the same
   Format format;
   std::uint16_t op9, op11;
   TargetSet targets;

@@ -9,6 +9,9 @@ namespace kerncap::vgpu::isa {
 
 std::span<const Row> scalar_rows();  // SOP1/2/K/C/P, SMEM
 std::span<const Row> memory_rows();  // DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF
+// Of a row on one target. kNoOpcode: the target does not have it.
+std::uint16_t opcode_of(const Row& row, Target target);
+const char* name_of(const Row& row, Target target);
 // What a MUBUF load does when its lds bit is set (the element goes to LDS), or nullptr when it has no such form.
 Handler buffer_to_lds(const Row& row, Target target);
 // VALU, one table a file under valu/.

@@ -38,9 +38,34 @@ struct Mode {
 
 class AddressCache;  // memory/address.hpp
 
+// The barrier of gfx12, whose signal and wait are two instructions. The run loops say when a wave has ended.
+struct SplitBarrier {
+  unsigned members = 0, signalled = 0;
+  std::uint64_t round = 0;  // rounds that were completed
+  // Whether this is the first signal of its round.
+  bool signal() {
+    ++signalled;
+    const bool first = signalled == 1;
+    complete();
+    return first;
+  }
+  void leave() {
+    if (members != 0) --members;
+    complete();
+  }
+
+ private:
+  void complete() {
+    if (signalled == 0 || signalled < members) return;
+    signalled = 0;
+    ++round;
+  }
+};
+
 struct Workgroup {
   std::vector<std::uint8_t> lds;
   std::uint32_t id[3] = {};
+  SplitBarrier barrier;
 };
 
 struct Wave {
@@ -63,6 +88,7 @@ struct Wave {
   std::uint32_t scratch_lane_bytes = 0;
   // VGPR indexing (s_set_gpr_idx_on, gfx9): the run loop shifts VALU operands by m0[7:0] as m0[15:12] says.
   bool gpr_index_on = false;
+  std::uint64_t barrier_round = 0;          // of the SplitBarrier, that it has waited for
   std::optional<std::uint32_t> sync_round;  // of the barrier of GlobalSync that it waits at
   // Set by a handler to end the run loop; the loop turns it into an Outcome. A wave that sleeps ends its turn: as a rule it
   // waits for another one.

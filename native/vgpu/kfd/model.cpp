@@ -5,8 +5,8 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// MI210, MI300X, MI350X and RX 7900 XTX. Source: topology properties of the amdgpu driver for these parts; family ids from
-// amdgpu_drm.h (AMDGPU_FAMILY_AI, AMDGPU_FAMILY_GC_11_0_0).
+// MI210, MI300X, MI350X, RX 7900 XTX and RX 9070 XT. Source: topology properties of the amdgpu driver for these parts; family ids from
+// amdgpu_drm.h (AMDGPU_FAMILY_AI, AMDGPU_FAMILY_GC_11_0_0, AMDGPU_FAMILY_GC_12_0_0).
 constexpr Model kModels[] = {
     {.target = isa::Target::gfx90a, .gfx_target_version = 90010, .device_id = 0x740f, .family_id = 141,
      .simd_count = 416, .simd_per_cu = 4, .wave_size = 64, .waves_per_simd = 8, .arrays = 8, .arrays_per_engine = 1,
@@ -28,6 +28,11 @@ constexpr Model kModels[] = {
      .cu_per_array = 8, .xccs = 1, .lds_kib = 64, .firmware = 550, .sdma_firmware = 21, .sdma_engines = 2,
      .sdma_xgmi_engines = 0, .vram_bytes = 24 * kGiB,
      .memory_gb_s = 960, .product = "Virtual RX 7900 XTX", .cache_kib = {32, 6144, 98304}},
+    {.target = isa::Target::gfx1201, .gfx_target_version = 120001, .device_id = 0x7550, .family_id = 152,
+     .simd_count = 128, .simd_per_cu = 2, .wave_size = 32, .waves_per_simd = 16, .arrays = 8, .arrays_per_engine = 2,
+     .cu_per_array = 8, .xccs = 1, .lds_kib = 64, .firmware = 2590, .sdma_firmware = 811, .sdma_engines = 2,
+     .sdma_xgmi_engines = 0, .vram_bytes = 16 * kGiB,
+     .memory_gb_s = 640, .product = "Virtual RX 9070 XT", .cache_kib = {32, 8192, 65536}},
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ Queue::Step SdmaQueue::step() {
   std::uint32_t words[sdma::kLongestPacket];
   for (std::size_t i = 0; i < sdma::kLongestPacket; ++i)
     std::memcpy(&words[i], ring_ + (next_ + i * kDword) % layout_.ring_bytes, kDword);
-  const sdma::Packet packet = sdma::decode(words);
+  const sdma::Packet packet = sdma::decode(words, isa::family(gpu_.model.target) == isa::Family::gfx12);
   time_.begin();
   if (const auto stop = execute(packet.command)) return *stop;
   time_.end();

@@ -22,17 +22,25 @@ Packet unknown(std::uint32_t header) {
                   std::to_string(bits(header, 8, 8))}};
 }
 
-CopyRect::Image image(Words w, std::size_t at) {
-  return {.va = quad(w, at), .x = bits(w[at + 2], 0, 14), .y = bits(w[at + 2], 16, 14), .z = bits(w[at + 3], 0, 11),
-          .pitch = std::uint64_t{bits(w[at + 3], 13, 19)} + 1, .slice = std::uint64_t{bits(w[at + 4], 0, 28)} + 1};
+// Where the fields of a rectangular copy are. Source: ROCr sdma_registers.h, SDMA_PKT_COPY_LINEAR_RECT and its GFX12 form.
+struct RectLayout {
+  unsigned xy_bits, z_bits, pitch_at, pitch_bits, slice_bits, depth_bits;
+};
+constexpr RectLayout kRect{14, 11, 13, 19, 28, 11}, kRectGfx12{16, 14, 16, 16, 32, 14};
+
+CopyRect::Image image(Words w, std::size_t at, const RectLayout& l) {
+  return {.va = quad(w, at), .x = bits(w[at + 2], 0, l.xy_bits), .y = bits(w[at + 2], 16, l.xy_bits), .z = bits(w[at + 3], 0, l.z_bits),
+          .pitch = std::uint64_t{bits(w[at + 3], l.pitch_at, l.pitch_bits)} + 1,
+          .slice = std::uint64_t{bits(w[at + 4], 0, l.slice_bits)} + 1};
 }
 
-Packet copy(Words w, std::uint32_t sub) {
+Packet copy(Words w, std::uint32_t sub, const RectLayout& l) {
   if (sub == kCopyLinear)
     return {CopyLinear{.from_va = quad(w, 3), .to_va = quad(w, 5), .bytes = std::uint64_t{bits(w[1], 0, 30)} + 1}, 7};
   if (sub == kCopyRect)
-    return {CopyRect{.from = image(w, 1), .to = image(w, 6), .element_bytes = 1u << bits(w[0], 29, 3),
-                     .width = bits(w[11], 0, 14) + 1, .height = bits(w[11], 16, 14) + 1, .depth = bits(w[12], 0, 11) + 1},
+    return {CopyRect{.from = image(w, 1, l), .to = image(w, 6, l), .element_bytes = 1u << bits(w[0], 29, 3),
+                     .width = bits(w[11], 0, l.xy_bits) + 1, .height = bits(w[11], 16, l.xy_bits) + 1,
+                     .depth = bits(w[12], 0, l.depth_bits) + 1},
             13};
   return unknown(w[0]);
 }
@@ -52,11 +60,11 @@ bool PollMemory::holds(std::uint32_t value) const {
   }
 }
 
-Packet decode(Words w) {
+Packet decode(Words w, bool gfx12) {
   const std::uint32_t op = bits(w[0], 0, 8), sub = bits(w[0], 8, 8);
   switch (op) {
     case kNop: return {Nop{}, 1 + bits(w[0], 16, 14)};
-    case kCopy: return copy(w, sub);
+    case kCopy: return copy(w, sub, gfx12 ? kRectGfx12 : kRect);
     case kFence: return {Fence{.va = quad(w, 1), .value = w[3]}, 4};
     case kTrap: return {Trap{.event_id = bits(w[1], 0, 28)}, 2};
     case kPollRegmem:

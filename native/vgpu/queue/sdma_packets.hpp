@@ -57,6 +57,7 @@ struct Packet {
 };
 
 inline constexpr std::size_t kLongestPacket = 16;  // dwords of look-ahead that decode needs
-Packet decode(std::span<const std::uint32_t, kLongestPacket> words);
+// `gfx12`: the fields of a rectangular copy have other places there.
+Packet decode(std::span<const std::uint32_t, kLongestPacket> words, bool gfx12 = false);
 
 }  // namespace kerncap::vgpu::sdma

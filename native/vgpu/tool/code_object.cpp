@@ -11,7 +11,7 @@ namespace kerncap::vgpu::tool {
 namespace {
 
 // Source: LLVM AMDGPUUsage, "AMDGPU EF_AMDGPU_MACH Values". Generic targets share the encoding of the one they run on.
-constexpr std::uint32_t kMachMask = 0xff, kMach90a = 0x3f, kMach942 = 0x4c, kMach950 = 0x4f, kMach1100 = 0x41;
+constexpr std::uint32_t kMachMask = 0xff, kMach90a = 0x3f, kMach942 = 0x4c, kMach950 = 0x4f, kMach1100 = 0x41, kMach1201 = 0x4e;
 
 constexpr std::uint16_t kMachineAmdgpu = 224;
 // kernel_code_properties of the descriptor, at byte 56; bit 10: wave32.
@@ -56,6 +56,7 @@ void set_target(CodeObject& object, std::uint32_t flags) {
     case kMach942: object.target = isa::Target::gfx942; break;
     case kMach950: object.target = isa::Target::gfx950; break;
     case kMach1100: object.target = isa::Target::gfx1100; break;
+    case kMach1201: object.target = isa::Target::gfx1201; break;
     default:
       object.known_target = false;
       object.target_name = "mach " + std::to_string(flags & kMachMask);
@@ -106,7 +107,7 @@ CodeObject read_code_object(const std::string& bytes) {
       object.functions.push_back(std::move(function));
     }
   }
-  object.wave_size = family(object.target) == isa::Family::gfx11 && (wave32 || !described) ? 32 : 64;
+  object.wave_size = family(object.target) != isa::Family::gfx9 && (wave32 || !described) ? 32 : 64;
   for (Function& f : object.functions) f.kernel = std::find(kernels.begin(), kernels.end(), f.name) != kernels.end();
   return object;
 }

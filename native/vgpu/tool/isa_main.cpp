@@ -44,7 +44,7 @@ Json flags_of(const Row& row) {
       {kExecDst, "exec-dst"}, {kLiteralK, "literal"}, {kScalarDst, "scalar-dst"}, {kIgnoresExec, "ignores-exec"},
       {kBranch, "branch"}, {kFloatMods, "float-modifiers"}, {kIntClamp, "integer-clamp"}, {kKeepsHalf, "keeps-half"},
       {kOwnOperands, "own-operands"}, {kOwnOpSel, "own-op-sel"}, {kTwoAddress, "two-address"}, {kReturns, "returns"},
-      {kVectorSources, "vector-sources"}, {kPackedDpp, "packed-dpp"}};
+      {kVectorSources, "vector-sources"}, {kPackedDpp, "packed-dpp"}, {kScalarSources, "scalar-sources"}};
   Json out = Json::array();
   for (const auto& [bit, flag] : names)
     if (row.flags & bit) out.push_back(flag);
@@ -53,15 +53,11 @@ Json flags_of(const Row& row) {
 
 Json bound_json(const Bound& bound) { return {{"kind", isa::name(bound.kind)}, {"value", bound.value}, {"source", bound.source}}; }
 
-const char* spelled(const Row& row, Target target) {
-  return family(target) == Family::gfx11 && row.name11 ? row.name11 : row.name;
-}
-
 void add_rows(Json& out, std::span<const Row> rows, Target target) {
   for (const Row& row : rows) {
-    const std::uint16_t op = family(target) == Family::gfx9 ? row.op9 : row.op11;
-    if (!(row.targets & bit(target)) || op == kNoOpcode) continue;
-    Json json{{"name", spelled(row, target)}, {"format", text(row.format)}, {"opcode", op}, {"dst", text(row.dst)},
+    const std::uint16_t op = opcode_of(row, target);
+    if (op == kNoOpcode) continue;
+    Json json{{"name", name_of(row, target)}, {"format", text(row.format)}, {"opcode", op}, {"dst", text(row.dst)},
               {"src", {text(row.src0), text(row.src1), text(row.src2)}}, {"flags", flags_of(row)},
               {"fidelity", !row.handler ? "unsupported" : bound_of(row) ? "approximate" : "exact"}};
     if (const Bound* bound = bound_of(row); bound && row.handler) json["bound"] = bound_json(*bound);
@@ -103,7 +99,7 @@ struct Counted {
       ++exact;
       return;
     }
-    Tally& tally = approximate[spelled(row, target)];
+    Tally& tally = approximate[name_of(row, target)];
     ++tally.count;
     tally.bound = bound;
   }

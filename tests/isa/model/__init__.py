@@ -7,9 +7,9 @@ of conformance results.
 
 from softfloat import NAN
 
-from . import comparisons, conversions, floats, integers, scalar, short, small_floats
+from . import comparisons, conversions, floats, gfx12, integers, scalar, short, small_floats
 from .core import DEFAULT, OCP, Mode, Result, find, find_for
 
 __all__ = ["DEFAULT", "NAN", "OCP", "Mode", "Result", "find", "find_for"]
 # Each registers its definitions when imported.
-_TOPICS = (comparisons, conversions, floats, integers, scalar, short, small_floats)
+_TOPICS = (comparisons, conversions, floats, gfx12, integers, scalar, short, small_floats)

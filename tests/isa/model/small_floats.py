@@ -178,23 +178,6 @@ def _pair(x: Args, to: str) -> int | None:
     return x.out(f, low) | x.out(f, high) << 16 if to == "f16" else low | high << 16
 
 
-@pattern(r"v_(minimum|maximum)3_(f16|f32)")
-def _extreme(x: Args, what: str, kind: str) -> int:
-    """IEEE 754-2019: a NaN wins, -0 is below +0."""
-    f = fmt(kind)
-    s = x.floats(f)
-    if any(sf.is_nan(f, a) for a in s):
-        return NAN
-    key = lambda a: (sf.order(f, a), not sf.negative(f, a))  # noqa: E731
-    return x.out(f, (max if what == "maximum" else min)(s, key=key))
-
-
-@pattern(r"v_pk_(minimum|maximum)3_f16")
-def _extremes(x: Args, what: str) -> int | None:
-    halves = [_extreme(Args(x.mode, [a >> shift & M16 for a in x.s], 0, False), what, "f16") for shift in (0, 16)]
-    return None if NAN in halves else halves[0] | halves[1] << 16
-
-
 @pattern(r"v_ashr_pk_([iu])8_i32")
 def _shifted(x: Args, kind: str) -> int:
     low, high = (-128, 127) if kind == "i" else (0, 255)

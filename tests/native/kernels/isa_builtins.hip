@@ -62,7 +62,7 @@ extern "C" __global__ void stochastic(int* out, const float* in, const int* seed
   out[l] = __builtin_amdgcn_cvt_sr_fp8_f32(in[l + 128], seed[l], r, 3);
 }
 #endif
-#if defined(__gfx1100__)
+#if defined(__gfx1100__) || defined(__gfx1201__)
 extern "C" __global__ void halves(_Float16* out, short* brains, const h2* a, const h2* b, const s2* c, const s2* d) {
   const int l = threadIdx.x;
   out[l] = __builtin_amdgcn_fdot2_f16_f16(a[l], b[l], out[l]);

@@ -1,7 +1,7 @@
 // Faults that the checked mode must find, each beside its clean twin (`_ok`). Compiled for every target.
 #include <hip/hip_runtime.h>
 
-#if defined(__gfx1100__)
+#if defined(__gfx1100__) || defined(__gfx1201__)
 #define LOAD "global_load_b32 "
 #define LDS_LOAD "ds_load_b32 "
 #define SCALAR_LOAD "s_load_b32 "
@@ -11,6 +11,17 @@
 #define SCALAR_LOAD "s_load_dword "
 #endif
 
+// Waits until that many operations of a kind are left.
+#if defined(__gfx1201__)
+#define WAIT_LOADS(LEFT) "s_wait_loadcnt " LEFT "\n"
+#define WAIT_LDS(LEFT) "s_wait_dscnt " LEFT "\n"
+#define WAIT_SCALAR(LEFT) "s_wait_kmcnt " LEFT "\n"
+#else
+#define WAIT_LOADS(LEFT) "s_waitcnt vmcnt(" LEFT ")\n"
+#define WAIT_LDS(LEFT) "s_waitcnt lgkmcnt(" LEFT ")\n"
+#define WAIT_SCALAR(LEFT) "s_waitcnt lgkmcnt(" LEFT ")\n"
+#endif
+
 // --- waits. Inline assembly is left alone by the compiler. ---
 #define WAIT_KERNEL(NAME, FIRST, SECOND)                                                              \
   extern "C" __global__ void NAME(const int* in, int* out) {                                          \
@@ -18,15 +29,15 @@
     asm volatile(LOAD "%0, %2, off\n" FIRST "v_mov_b32 %1, %0\n" SECOND : "=&v"(a), "=&v"(b) : "v"(in)); \
     out[threadIdx.x] = b;                                                                             \
   }
-WAIT_KERNEL(vector_load, "", "s_waitcnt vmcnt(0)\n")
-WAIT_KERNEL(vector_load_ok, "s_waitcnt vmcnt(0)\n", "")
+WAIT_KERNEL(vector_load, "", WAIT_LOADS("0"))
+WAIT_KERNEL(vector_load_ok, WAIT_LOADS("0"), "")
 
 // One load may still be under way, the first is complete: in order.
 #define TWO_LOADS(NAME, USED)                                                                          \
   extern "C" __global__ void NAME(const int* in, int* out) {                                          \
     int a, b, c;                                                                                      \
-    asm volatile(LOAD "%0, %3, off\n" LOAD "%1, %3, off\ns_waitcnt vmcnt(1)\nv_mov_b32 %2, " USED     \
-                 "\ns_waitcnt vmcnt(0)" : "=&v"(a), "=&v"(b), "=&v"(c) : "v"(in));                    \
+    asm volatile(LOAD "%0, %3, off\n" LOAD "%1, %3, off\n" WAIT_LOADS("1") "v_mov_b32 %2, " USED     \
+                 "\n" WAIT_LOADS("0") : "=&v"(a), "=&v"(b), "=&v"(c) : "v"(in));                    \
     out[threadIdx.x] = c;                                                                             \
   }
 TWO_LOADS(second_load, "%1")
@@ -35,11 +46,11 @@ TWO_LOADS(second_load_ok, "%0")
 #define OVERWRITE(NAME, WAIT)                                                                          \
   extern "C" __global__ void NAME(const int* in, int* out) {                                          \
     int a;                                                                                            \
-    asm volatile(LOAD "%0, %1, off\n" WAIT "v_mov_b32 %0, 7\ns_waitcnt vmcnt(0)" : "=&v"(a) : "v"(in)); \
+    asm volatile(LOAD "%0, %1, off\n" WAIT "v_mov_b32 %0, 7\n" WAIT_LOADS("0") : "=&v"(a) : "v"(in)); \
     out[threadIdx.x] = a;                                                                             \
   }
 OVERWRITE(overwritten, "")
-OVERWRITE(overwritten_ok, "s_waitcnt vmcnt(0)\n")
+OVERWRITE(overwritten_ok, WAIT_LOADS("0"))
 
 #define LDS_WAIT(NAME, FIRST, SECOND)                                                                  \
   extern "C" __global__ void NAME(int* out) {                                                         \
@@ -51,26 +62,26 @@ OVERWRITE(overwritten_ok, "s_waitcnt vmcnt(0)\n")
                  : "=&v"(a), "=&v"(b) : "v"((unsigned)(size_t)(__attribute__((address_space(3))) int*)&s[threadIdx.x])); \
     out[threadIdx.x] = b;                                                                             \
   }
-LDS_WAIT(lds_load, "", "s_waitcnt lgkmcnt(0)")
-LDS_WAIT(lds_load_ok, "s_waitcnt lgkmcnt(0)\n", "")
+LDS_WAIT(lds_load, "", WAIT_LDS("0"))
+LDS_WAIT(lds_load_ok, WAIT_LDS("0"), "")
 
 // Scalar loads come back in any order: only lgkmcnt(0) helps.
 #define SCALAR_WAIT(NAME, COUNT)                                                                       \
   extern "C" __global__ void NAME(const int* in, int* out) {                                          \
     int a, b, c;                                                                                      \
-    asm volatile(SCALAR_LOAD "%0, %3, 0\n" SCALAR_LOAD "%1, %3, 4\ns_waitcnt lgkmcnt(" COUNT ")\ns_mov_b32 %2, %0\n" \
-                 "s_waitcnt lgkmcnt(0)" : "=&s"(a), "=&s"(b), "=&s"(c) : "s"(in));                    \
+    asm volatile(SCALAR_LOAD "%0, %3, 0\n" SCALAR_LOAD "%1, %3, 4\n" WAIT_SCALAR(COUNT) "s_mov_b32 %2, %0\n" \
+                 WAIT_SCALAR("0") : "=&s"(a), "=&s"(b), "=&s"(c) : "s"(in));                    \
     out[threadIdx.x] = c;                                                                             \
   }
 SCALAR_WAIT(scalar_load, "1")
 SCALAR_WAIT(scalar_load_ok, "0")
 
 // gfx1100 keeps the halves of a register apart.
-#if defined(__gfx1100__)
+#if defined(__gfx1100__) || defined(__gfx1201__)
 #define HALVES(NAME, USE)                                                                              \
   extern "C" __global__ void NAME(const int* in, int* out) {                                          \
     int a = 0, b;                                                                                     \
-    asm volatile("global_load_d16_hi_u8 %0, %2, off\n" USE "\ns_waitcnt vmcnt(0)" : "+&v"(a), "=&v"(b) : "v"(in)); \
+    asm volatile("global_load_d16_hi_u8 %0, %2, off\n" USE "\n" WAIT_LOADS("0") : "+&v"(a), "=&v"(b) : "v"(in)); \
     out[threadIdx.x] = b;                                                                             \
   }
 HALVES(half_load, "v_lshrrev_b32 %1, 16, %0")
@@ -78,7 +89,7 @@ HALVES(half_load_ok, "v_lshlrev_b16 %1, 8, %0")
 #endif
 
 // --- wait states of gfx9 targets ---
-#if !defined(__gfx1100__)
+#if !defined(__gfx1100__) && !defined(__gfx1201__)
 #define DPP(NAME, NOP)                                                                                 \
   extern "C" __global__ void NAME(int* out) {                                                         \
     int a, b = 0;                                                                                     \

@@ -33,15 +33,16 @@ void scalar(const Builder& b) {
   const Inst& i = *b.d.inst;
   std::uint64_t offset = static_cast<std::uint64_t>(std::int64_t{i.offset});
   if (i.src[3].kind != OperandKind::none) offset += read_scalar32(b.w, i.src[3]);
+  const std::uint32_t align = std::min(4u, b.d.bytes);
   if (i.row->src0 != Type::b128) {
-    b.put(Space::global, 0, (read_scalar64(b.w, i.src[2]) + offset) & ~std::uint64_t{3});
+    b.put(Space::global, 0, (read_scalar64(b.w, i.src[2]) + offset) & ~std::uint64_t{align - 1});
     return;
   }
   const std::uint32_t* v = &b.w.s[i.src[2].index];
   const std::uint32_t stride = v[1] >> 16 & 0x3fff;
   const std::uint64_t records = std::uint64_t{v[2]} * (stride ? stride : 1);
-  offset &= ~std::uint64_t{3};
-  const std::uint64_t valid = offset >= records ? 0 : std::min<std::uint64_t>(b.d.bytes, (records - offset) / 4 * 4);
+  offset &= ~std::uint64_t{align - 1};
+  const std::uint64_t valid = offset >= records ? 0 : std::min<std::uint64_t>(b.d.bytes, (records - offset) / align * align);
   const std::uint64_t base = v[0] | std::uint64_t{v[1] & 0xffff} << 32;
   if (valid) b.put(Space::global, 0, base + offset, static_cast<std::uint32_t>(valid), 0);
 }

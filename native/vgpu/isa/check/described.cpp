@@ -85,11 +85,13 @@ void describe_memory(Described& d) {
     d.op = name.starts_with("s_load") || name.starts_with("s_buffer_load") ? MemoryOp::load
            : name.starts_with("s_store")                                   ? MemoryOp::store
                                                                            : MemoryOp::none;
-    d.bytes = 4 * dwords(d.op == MemoryOp::store ? row.src1 : row.dst, 64);
+    d.bytes = d.op == MemoryOp::load ? element_bytes(row, name) : 4 * dwords(row.src1, 64);
     return;
   }
   if (i.format != Format::ds && !is_vector_memory(i.format)) return;
-  d.invalidates = name == "buffer_inv" || name.starts_with("buffer_wbinvl1") || name == "buffer_gl0_inv";
+  // gfx12 leaves the vector cache alone where the scope is the compute unit itself.
+  d.invalidates = name == "buffer_inv" || name.starts_with("buffer_wbinvl1") || name == "buffer_gl0_inv" ||
+                  (name == "global_inv" && i.scope != 0);
   d.lane_exchange = name.starts_with("ds_swizzle") || name.starts_with("ds_permute") || name.starts_with("ds_bpermute");
   d.counts_lanes = name == "ds_append" || name == "ds_consume";
   if (d.counts_lanes) {
@@ -122,7 +124,7 @@ Described describe(Decoded decoded, Target target, unsigned wave_size) {
   if (d.decoded.status != Decoded::Status::ok) return d;
   const Inst& i = d.decoded.inst;
   d.valu = is_valu(i.format);
-  d.halves_apart = family(target) == Family::gfx11;
+  d.halves_apart = family(target) != Family::gfx9;
   d.matrix = i.format == Format::vop3p_mai && std::string_view(i.row->name).find("mfma") != std::string_view::npos;
   d.matrix = d.matrix || std::string_view(i.row->name).find("smfmac") != std::string_view::npos;
   d.all_lanes = (i.row->flags & (kIgnoresExec | kScalarDst)) || d.matrix ||

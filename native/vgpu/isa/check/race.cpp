@@ -256,7 +256,7 @@ void Race::after(Wave& w, RaceGroup& group, const Described& d, const std::vecto
   RaceWave& me = group.waves[w.index_in_group];
   lanes_of_one_store(w, group, d, accesses);
   const Inst& i = *d.inst;
-  const bool bypass = i.format != Format::ds && i.format != Format::smem && (i.glc || i.dlc) && d.op != MemoryOp::atomic;
+  const bool bypass = i.format != Format::ds && i.format != Format::smem && (i.glc || i.dlc || i.scope != 0) && d.op != MemoryOp::atomic;
   bool stored = false;
   std::uint64_t last_cell = ~std::uint64_t{0};
   for (std::size_t k = 0; k < accesses.size(); ++k) {
@@ -280,7 +280,8 @@ void Race::after(Wave& w, RaceGroup& group, const Described& d, const std::vecto
       const std::byte* host = host_of(w, a);
       access.unchanged = host && std::memcmp(&old_[k * kSlotBytes], host, std::min<std::size_t>(a.bytes, kSlotBytes)) == 0;
     }
-    const bool cached = a.op == MemoryOp::load && !bypass && !i.slc && i.format != Format::smem && a.space == Space::global;
+    const bool cached = a.op == MemoryOp::load && !bypass && !i.slc && i.temporal == 0 && i.format != Format::smem &&
+                        a.space == Space::global;
     if (cached) stale(group, me, a, access);
     Shadow& shadow = a.space == Space::lds ? group.lds : global_;
     for (std::uint64_t at = a.address, end = a.address + a.bytes; at < end;) {

@@ -113,9 +113,15 @@ class CheckedRun {
     ++r.turns;
     r.stored = false;
     unsigned ended = 0, waiting = 0;
+    r.leave_split_barrier();
     for (Wave& w : r.waves) {
       if (w.state == Wave::State::running) {
         run_wave(r, w);
+        if (w.state == Wave::State::ended) {
+          const std::uint64_t round = r.group.barrier.round;
+          r.group.barrier.leave();
+          if (checks_.race && r.group.barrier.round != round) race_->barrier(r.race);
+        }
         if (w.state == Wave::State::asleep) w.state = Wave::State::running;
         if (w.state == Wave::State::stopped) {
           describe_stop(w);
@@ -179,10 +185,13 @@ class CheckedRun {
     race_->tick();
     if (checks_.race && d.op != MemoryOp::none) race_->before(w, accesses_);
     w.next_pc = w.pc + inst.size_bytes;
+    const std::uint64_t round = r.group.barrier.round;
     if (saturates_halves(w) && d.valu) execute_saturating(w, inst);
     else inst.handler(w, inst);
     if (w.state == Wave::State::stopped) return;
     if (uninitialised_) uninitialised_->after(checks.unwritten, d);
+    // Of a split barrier, what waves do between their signal and the last one counts as before the barrier.
+    if (checks_.race && r.group.barrier.round != round) race_->barrier(r.race);
     r.stored = r.stored || (d.op == MemoryOp::store && inst.format != Format::ds);
     checks.waits.count(w, d);
     checks.waits.issue(w, d, accesses_);

@@ -1,5 +1,5 @@
 // Missing wait states on gfx9 targets: software must put s_nop or other instructions between certain pairs.
-// In: each instruction before it runs. Out: the pairs that are too close. gfx1100 interlocks all of these itself.
+// In: each instruction before it runs. Out: the pairs that are too close. gfx1100 and gfx1201 interlock all of these themselves.
 //
 // A wait state is one instruction issued in between, s_nop N counts N+1. Only entries that the manual and the compilers agree
 // on are here; docs/checks.md lists them. Nothing is known across calls: compilers do not look there either.

@@ -12,10 +12,12 @@ bool is_scalar_fill(const Inst& i) {
   return i.format == Format::smem || (i.format == Format::sop1 && std::string_view(i.row->name).starts_with("s_sendmsg_rtn"));
 }
 
-// Cache invalidations do not count; write-backs do. Source: LLVM SIInsertWaitcnts, isVMEM without MUBUF *_INV.
+// Cache invalidations do not count on gfx9 and gfx11, but do on gfx12; write-backs do. Source: LLVM SIInsertWaitcnts, isVMEM without
+// MUBUF *_INV; GLOBAL_INV_ACCESS.
 bool counts_in_vector_memory(const Inst& i) {
   if (i.row->src0 != Type::none) return true;
-  return std::string_view(i.row->name) == "buffer_wbl2";
+  const std::string_view name = i.row->name;
+  return name == "buffer_wbl2" || name == "global_inv" || name.starts_with("global_wb");
 }
 
 std::uint64_t lanes_of(const Wave& w, const Described& d) { return d.all_lanes ? ~std::uint64_t{0} : w.exec(); }
@@ -30,6 +32,7 @@ void Waits::wait(const Wave& w, const Inst& i) {
     if (left == 0) scalar_.wait(0);
   };
   if (name == "s_waitcnt") {
+    if (family(w.target) == Family::gfx12) return;  // what its fields are there is not published
     if (family(w.target) == Family::gfx9) {
       vm_.wait((bits & 0xf) | (bits >> 14 & 3) << 4);
       lgkm(bits >> 8 & 0xf);
@@ -43,6 +46,17 @@ void Waits::wait(const Wave& w, const Inst& i) {
     vs_.wait(bits & 0x3f);
   } else if (name == "s_waitcnt_lgkmcnt") {
     lgkm(bits & 0x3f);
+  } else if (name == "s_wait_loadcnt") {
+    vm_.wait(bits & 0x3f);
+  } else if (name == "s_wait_storecnt") {
+    vs_.wait(bits & 0x3f);
+  } else if (name == "s_wait_dscnt") {
+    lds_.wait(bits & 0x3f);
+  } else if (name == "s_wait_kmcnt") {
+    if ((bits & 0x1f) == 0) scalar_.wait(0);
+  } else if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {
+    (name == "s_wait_loadcnt_dscnt" ? vm_ : vs_).wait(bits >> 8 & 0x3f);
+    lds_.wait(bits & 0x3f);
   } else if (name == "s_wait_idle") {
     vm_.wait(0);
     vs_.wait(0);
@@ -58,8 +72,9 @@ void Waits::count(const Wave& w, const Described& d) {
   } else if (i.format == Format::ds) {
     ++lds_.issued;
   } else if (is_vector_memory(i.format) && counts_in_vector_memory(i)) {
-    const bool store = d.op == MemoryOp::store || (d.op == MemoryOp::atomic && !d.returns);
-    const bool apart = family(w.target) == Family::gfx11 && store;
+    const bool store = d.op == MemoryOp::store || (d.op == MemoryOp::atomic && !d.returns) ||
+                       std::string_view(i.row->name).starts_with("global_wb");
+    const bool apart = family(w.target) != Family::gfx9 && store;
     Counter& counter = apart ? vs_ : vm_;
     ++counter.issued;
     if (d.op == MemoryOp::store || d.op == MemoryOp::atomic) (apart ? last_store_vs_ : last_store_vm_) = counter.issued;
@@ -81,12 +96,17 @@ void Waits::find(const Wave& w, const Described& d, std::vector<Hit>& hits) cons
       if (write && span.vector && vector_load && p.lds <= lds_.done) continue;
       if (write && span.vector && d.inst->format == Format::ds && p.vm <= vm_.done) continue;
       if (write && span.vector && d.inst->format == Format::flat) continue;
-      hits.push_back({p.pc, write, Span{span.vector, static_cast<std::uint16_t>(r), 1, 3}, counter_of(p)});
+      hits.push_back({p.pc, write, Span{span.vector, static_cast<std::uint16_t>(r), 1, 3}, counter_of(p, w.target)});
       return;
     }
   };
   for (const Span& span : d.reads) look(span, false);
   for (const Span& span : d.writes) look(span, true);
+}
+
+const char* Waits::counter_of(const Pending& p, Target target) const {
+  if (family(target) != Family::gfx12) return p.vm > vm_.done ? "vmcnt" : "lgkmcnt";
+  return p.vm > vm_.done ? "loadcnt" : p.lds > lds_.done ? "dscnt" : "kmcnt";
 }
 
 void Waits::issue(const Wave& w, const Described& d, const std::vector<Access>& lanes) {

@@ -27,7 +27,7 @@ class Waits {
     std::uint64_t load_pc = 0;
     bool write = false;
     Span span;                // one register
-    const char* counter = "";  // vmcnt, lgkmcnt
+    const char* counter = "";  // vmcnt, lgkmcnt; loadcnt, dscnt, kmcnt on gfx12
   };
   void find(const Wave& w, const Described& d, std::vector<Hit>& hits) const;
   // The registers that `d` will fill are outstanding from now on. To be called after count().
@@ -52,7 +52,7 @@ class Waits {
   bool outstanding(const Pending& p) const {
     return p.vm > vm_.done || p.lds > lds_.done || p.scalar > scalar_.done;
   }
-  const char* counter_of(const Pending& p) const { return p.vm > vm_.done ? "vmcnt" : "lgkmcnt"; }
+  const char* counter_of(const Pending& p, Target target) const;
   void wait(const Wave& w, const Inst& i);
 
   Counter vm_, vs_, lds_, scalar_;

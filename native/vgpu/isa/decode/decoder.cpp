@@ -65,6 +65,29 @@ void dispatch11(Decoding& d) {
   }
 }
 
+// Source: "RDNA4 ISA", chapter Microcode Formats.
+void dispatch12(Decoding& d) {
+  const std::uint32_t w = d.word(0);
+  if ((w >> 31) == 0) return decode_vector(d);
+  if ((w >> 30) == 2) return decode_scalar(d);
+  switch (w >> 26) {
+    case 0b111101: return decode_smem(d);
+    case 0b110101: return decode_vop3(d);
+    case 0b110010: return decode_vopd(d);
+    case 0b110011:
+      if ((w >> 24) == 0xcc) return decode_vop3p(d);
+      d.used = (w >> 24) == 0xce ? 1 : 2;
+      return d.unknown(d.used == 1 ? "format vdsdir" : "format vinterp");
+    case 0b110110: return decode_ds(d);
+    case 0b110001: return decode_vbuffer(d);
+    case 0b111011: return decode_vflat(d);
+    case 0b110100: d.used = 3; return d.unknown("format vimage");
+    case 0b111001: d.used = 3; return d.unknown("format vsample");
+    case 0b111110: d.used = 2; return d.unknown("format exp");
+    default: return d.illegal("no encoding has these leading bits");
+  }
+}
+
 }  // namespace
 
 OpcodeTable::OpcodeTable(Target target) : family_(isa::family(target)) {
@@ -75,8 +98,7 @@ OpcodeTable::OpcodeTable(Target target) : family_(isa::family(target)) {
 
 void OpcodeTable::add(std::span<const Row> rows, Target target) {
   for (const Row& row : rows) {
-    if (!(row.targets & bit(target))) continue;
-    const std::uint16_t op = family_ == Family::gfx9 ? row.op9 : row.op11;
+    const std::uint16_t op = opcode_of(row, target);
     if (op == kNoOpcode) continue;
     auto& slots = by_format_[static_cast<unsigned>(row.format)];
     if (slots.size() <= op) slots.resize(op + 1u);
@@ -87,7 +109,7 @@ void OpcodeTable::add(std::span<const Row> rows, Target target) {
 const OpcodeTable& OpcodeTable::get(Target target) {
   // Never destroyed: kernels may run while a process exits.
   static const auto& tables = *new std::array{OpcodeTable(Target::gfx90a), OpcodeTable(Target::gfx942), OpcodeTable(Target::gfx950),
-                                              OpcodeTable(Target::gfx1100)};
+                                              OpcodeTable(Target::gfx1100), OpcodeTable(Target::gfx1201)};
   return tables[static_cast<unsigned>(target)];
 }
 
@@ -124,6 +146,8 @@ namespace {
 // Sources whose encoding allows more than the instruction does.
 void check_vector_sources(Decoding& d) {
   const Inst& inst = d.inst();
+  if (inst.row && (inst.row->flags & kScalarSources) && inst.src[0].kind == OperandKind::vgpr)
+    d.illegal("the source has to be scalar");
   if (!inst.row || !(inst.row->flags & kVectorSources)) return;
   for (unsigned i = 0; i < 3; ++i) {
     const Operand& source = inst.src[i];
@@ -142,7 +166,11 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
     d.illegal("no code at this address");
     return out;
   }
-  d.gfx9() ? dispatch9(d) : dispatch11(d);
+  switch (d.family) {
+    case Family::gfx9: dispatch9(d); break;
+    case Family::gfx11: dispatch11(d); break;
+    case Family::gfx12: dispatch12(d); break;
+  }
   if (d.used > words.size()) d.illegal("the instruction runs past the end of mapped memory");
   Inst& inst = out.inst;
   inst.pc = pc;

@@ -87,6 +87,8 @@ void decode_ds(Decoding& d);
 void decode_flat(Decoding& d);
 void decode_mubuf(Decoding& d);
 void decode_mtbuf(Decoding& d);
+void decode_vflat(Decoding& d);    // gfx12: FLAT, GLOBAL, SCRATCH
+void decode_vbuffer(Decoding& d);  // gfx12: MUBUF, MTBUF
 // The extra dword of DPP; returns src0's encoding.
 unsigned decode_dpp(Decoding& d, unsigned marker);
 

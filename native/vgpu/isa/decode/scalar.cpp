@@ -40,6 +40,19 @@ void decode_sop2(Decoding& d, std::uint32_t w, const OpcodeTable& table) {
   if (row->dst != Type::none) d.inst().dst = d.scalar_register(field(w, 22, 16), row->dst);
   d.inst().src[0] = d.source(field(w, 7, 0), row->src0);
   d.inst().src[1] = d.source(field(w, 15, 8), row->src1);
+  if (row->flags & kLiteralK) d.literal();
+}
+
+// Source: "RDNA4 ISA", SMEM. A prefetch has a count where a load has its destination.
+void decode_smem12(Decoding& d, const Row& row) {
+  const std::uint32_t w = d.word(0), w1 = d.word(1);
+  Inst& inst = d.inst();
+  inst.scope = static_cast<std::uint8_t>(field(w, 22, 21));
+  inst.temporal = static_cast<std::uint8_t>(field(w, 24, 23));
+  inst.offset = sign_extend(field(w1, 23, 0), 24);
+  const bool prefetch = row.src1 == Type::simm;
+  if (prefetch) inst.simm = static_cast<std::int32_t>(field(w, 12, 6));
+  if (prefetch || field(w1, 31, 25) != 124) inst.src[3] = d.scalar_register(field(w1, 31, 25), Type::b32);
 }
 
 }  // namespace
@@ -62,14 +75,16 @@ void decode_scalar(Decoding& d) {
 void decode_smem(Decoding& d) {
   const std::uint32_t w = d.word(0), w1 = d.word(1);
   d.used = 2;
-  const unsigned op = field(w, 25, 18);
+  const bool gfx12 = d.family == Family::gfx12;
+  const unsigned op = gfx12 ? field(w, 18, 13) : field(w, 25, 18);
   const Row* row = OpcodeTable::get(d.target).find(Format::smem, op);
   if (!d.take(row, Format::smem, op)) return;
   Inst& inst = d.inst();
   if (row->dst != Type::none) inst.dst = d.scalar_register(field(w, 12, 6), row->dst);
-  if (row->src1 != Type::none) inst.src[1] = d.scalar_register(field(w, 12, 6), row->src1);
-  if (row->src0 == Type::none) return;
-  inst.src[2] = d.scalar_register(field(w, 5, 0) * 2, row->src0);
+  if (row->src1 != Type::none && row->src1 != Type::simm) inst.src[1] = d.scalar_register(field(w, 12, 6), row->src1);
+  if (row->src0 == Type::none && row->src1 != Type::simm) return;
+  if (row->src0 != Type::none) inst.src[2] = d.scalar_register(field(w, 5, 0) * 2, row->src0);
+  if (gfx12) return decode_smem12(d, *row);
   if (d.gfx9()) {
     inst.glc = field(w, 16, 16);
     const bool immediate = field(w, 17, 17), register_too = field(w, 14, 14);

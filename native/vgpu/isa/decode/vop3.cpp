@@ -132,6 +132,10 @@ void decode_vop3p(Decoding& d) {
   if (!row && op == kLoadScale && d.target == Target::gfx950) return decode_scaled_matrix(d, table);
   if (const Row* matrix = row ? nullptr : table.find(Format::vop3p_mai, op)) return decode_matrix(d, matrix, op, w, w1);
   if (!d.take(row, Format::vop3p, op)) return;
+  // Of the layouts, only those of wave32 are known here.
+  const std::string_view mnemonic = row->name;
+  if (d.wave_size == 64 && (mnemonic.starts_with("v_wmma") || mnemonic.starts_with("v_swmmac")))
+    return d.unknown("matrix instruction in a wave of 64");
   inst.clamp = field(w, 15, 15);
   inst.op_sel = static_cast<std::uint8_t>(field(w, 13, 11));
   inst.op_sel_hi = static_cast<std::uint8_t>(field(w1, 28, 27) | field(w, 14, 14) << 2);

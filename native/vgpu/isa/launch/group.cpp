@@ -29,6 +29,8 @@ void GroupInFlight::start(const Launch& launch, const Grid::Place& place) {
   registers.assign(per_wave * count, 0);
   scratch.assign(std::size_t{kernel.scratch_lane_bytes} * kernel.wave_size * count, std::byte{0});
   waves.resize(count);
+  group.barrier = {};
+  group.barrier.members = count;
   for (unsigned i = 0; i < count; ++i) {
     Wave& w = waves[i];
     w.v = registers.data() + per_wave * i;
@@ -51,6 +53,11 @@ void GroupInFlight::start(const Launch& launch, const Grid::Place& place) {
 void GroupInFlight::leave_barrier() {
   for (Wave& w : waves)
     if (w.state == Wave::State::at_barrier) w.state = Wave::State::running;
+}
+
+void GroupInFlight::leave_split_barrier() {
+  for (Wave& w : waves)
+    if (w.state == Wave::State::at_barrier && w.barrier_round != group.barrier.round) w.state = Wave::State::running;
 }
 
 }  // namespace kerncap::vgpu::isa

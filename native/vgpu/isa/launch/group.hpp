@@ -53,6 +53,8 @@ struct GroupInFlight {
   // Zeroed storage and initial registers, whatever was here before.
   void start(const Launch& launch, const Grid::Place& place);
   void leave_barrier();
+  // Lets the waves go on that wait for a round of the SplitBarrier that is complete.
+  void leave_split_barrier();
 };
 
 }  // namespace kerncap::vgpu::isa

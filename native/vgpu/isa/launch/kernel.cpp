@@ -39,6 +39,11 @@ bool refuse(Outcome& outcome, std::string why) {
   return false;
 }
 
+// gfx12 hands the workgroup ids y and z over in 16 bits each.
+bool too_many_groups(std::uint32_t grid, std::uint16_t size) {
+  return size != 0 && (std::uint64_t{grid} + size - 1) / size > 0xffff;
+}
+
 // Source: LLVM AMDGPUUsage, "Preloaded Kernel Arguments": with firmware that preloads, the kernel starts 256 bytes behind its
 // entry, where code for other firmware loads the same SGPRs.
 bool read_preload(Target target, const Dispatch& dispatch, AddressCache& memory, std::uint32_t spec, Kernel& k, Outcome& outcome) {
@@ -72,6 +77,9 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
   k.properties = d.properties;
   const bool gfx9 = family(target) == Family::gfx9;
   k.wave_size = !gfx9 && (d.properties & kWave32) ? 32 : 64;
+  if (family(target) == Family::gfx12 && (too_many_groups(packet.grid_size_y, packet.workgroup_size_y) ||
+                                          too_many_groups(packet.grid_size_z, packet.workgroup_size_z)))
+    return refuse(outcome, "more than 65535 workgroups in y or z");
   const unsigned granules = bits(d.rsrc1, 5, 0) + 1;
   if (gfx9) {
     // One file: VGPRs up to ACCUM_OFFSET, AccVGPRs behind.
@@ -121,7 +129,23 @@ void user_sgprs(Wave& w, const Kernel& k) {
   for (std::size_t i = 0; i < k.preload.size() && next < k.user_sgprs; ++i) w.s[next++] = k.preload[i];
 }
 
-// Packed ids (all three targets): ten bits each in v0.
+// Workgroup ids, in trap temporaries, and the wave's number. Source: LLVM AMDGPUUsage, "Initial Kernel Execution State",
+// architected SGPRs of GFX12; SIISelLowering, wave id in TTMP8[29:25].
+void group_ids_gfx12(Wave& w) {
+  const std::uint32_t* id = w.group->id;
+  w.s[kTtmp0 + 9] = id[0];
+  w.s[kTtmp0 + 7] = (id[1] & 0xffff) | id[2] << 16;
+  w.s[kTtmp0 + 8] = (w.index_in_group & 0x1f) << 25;
+}
+void group_ids(Wave& w, const Kernel& k, unsigned next, unsigned waves) {
+  for (unsigned i = 0; i < 3; ++i)
+    if (bits(k.rsrc2, 7 + i, 7 + i)) w.s[next++] = w.group->id[i];
+  if (bits(k.rsrc2, 10, 10)) w.s[next++] = waves | (w.index_in_group == 0 ? 1u << 31 : 0);
+  // The wave's scratch offset is 0: private memory belongs to the wave, not to a shared backing.
+  if (bits(k.rsrc2, 0, 0) && !architected_flat_scratch(w.target)) w.s[next++] = 0;
+}
+
+// Packed ids (all targets): ten bits each in v0.
 void item_ids(std::uint32_t* v0, const std::uint32_t items[3], unsigned first, unsigned lanes) {
   if (items[1] == 1 && items[2] == 1) {
     for (unsigned lane = 0; lane < lanes; ++lane) v0[lane] = first + lane;
@@ -143,15 +167,10 @@ void item_ids(std::uint32_t* v0, const std::uint32_t items[3], unsigned first, u
 void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   std::fill(std::begin(w.s), std::end(w.s), 0u);
   user_sgprs(w, k);
-  unsigned next = k.user_sgprs;
-  const Workgroup& group = *w.group;
-  for (unsigned i = 0; i < 3; ++i)
-    if (bits(k.rsrc2, 7 + i, 7 + i)) w.s[next++] = group.id[i];
   const unsigned total = items[0] * items[1] * items[2];
-  const unsigned waves = (total + k.wave_size - 1) / k.wave_size;
-  if (bits(k.rsrc2, 10, 10)) w.s[next++] = waves | (w.index_in_group == 0 ? 1u << 31 : 0);
-  // The wave's scratch offset is 0: private memory belongs to the wave, not to a shared backing.
-  if (bits(k.rsrc2, 0, 0) && !architected_flat_scratch(w.target)) w.s[next++] = 0;
+  const bool gfx12 = family(w.target) == Family::gfx12;
+  if (gfx12) group_ids_gfx12(w);
+  else group_ids(w, k, k.user_sgprs, (total + k.wave_size - 1) / k.wave_size);
   if (family(w.target) == Family::gfx9 && architected_flat_scratch(w.target)) {
     w.s[kFlatScratchLo] = static_cast<std::uint32_t>(kPrivateResourceBase);
     w.s[kFlatScratchHi] = static_cast<std::uint32_t>(kPrivateResourceBase >> 32);
@@ -160,8 +179,9 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.mode.round64_16 = static_cast<std::uint8_t>(bits(k.rsrc1, 15, 14));
   w.mode.denorm32 = static_cast<std::uint8_t>(bits(k.rsrc1, 17, 16));
   w.mode.denorm64_16 = static_cast<std::uint8_t>(bits(k.rsrc1, 19, 18));
-  w.mode.dx10_clamp = bits(k.rsrc1, 21, 21);
-  w.mode.ieee = bits(k.rsrc1, 23, 23);
+  // gfx12 has neither switch: a clamp turns NaN into zero, and no instruction depends on an IEEE mode.
+  w.mode.dx10_clamp = gfx12 || bits(k.rsrc1, 21, 21);
+  w.mode.ieee = !gfx12 && bits(k.rsrc1, 23, 23);
   w.mode.other = bits(k.rsrc1, 26, 26) ? kFp16Overflow : 0;
 
   const unsigned first = w.index_in_group * k.wave_size, lanes = std::min(k.wave_size, total - first);
@@ -170,6 +190,7 @@ void initialise_wave(Wave& w, const Kernel& k, const std::uint32_t items[3]) {
   w.pc = k.entry_va;
   w.scc = w.stored = false;
   w.gpr_index_on = false;
+  w.barrier_round = 0;
   w.sync_round.reset();
   w.state = Wave::State::running;
 }

@@ -90,6 +90,7 @@ void Worker::start(Resident& r, std::uint64_t number) {
 bool Worker::turn(Resident& r) {
   ++r.turns;
   unsigned ended = 0, waiting = 0, spinning = 0;
+  r.leave_split_barrier();
   for (Wave& w : r.waves) {
     if (w.state == Wave::State::running) {
       std::vector<bool>::reference spins = r.spins[w.index_in_group];
@@ -100,6 +101,7 @@ bool Worker::turn(Resident& r) {
       awake(w);
       spins = w.state == Wave::State::running && turn_over && comes_around(w);
       spinning += spins;
+      if (w.state == Wave::State::ended) r.group.barrier.leave();
       if (w.state == Wave::State::stopped) run_.stop(describe(w));
       if (run_.stopped()) return false;
       if (work_.instructions >= invite_at_) {

@@ -73,13 +73,27 @@ inline constexpr auto f_fmin = [](auto o, auto d) {
   using F = Floating<decltype(o)>;
   return std::bit_cast<decltype(o)>(std::fmin(std::bit_cast<F>(o), std::bit_cast<F>(d)));
 };
+// minimumNumber and maximumNumber of gfx12. Source: "RDNA4 ISA", DS_MIN_NUM_F32: a NaN loses against a number, two NaNs make the
+// data's a quiet one, -0 is less than +0.
+template <bool max>
+inline constexpr auto f_number = [](auto o, auto d) {
+  using U = decltype(o);
+  using F = Floating<U>;
+  const F old = std::bit_cast<F>(o), data = std::bit_cast<F>(d);
+  constexpr U quiet = sizeof(U) == 8 ? static_cast<U>(0x8000000000000ull) : U{0x400000};
+  if (data != data) return old != old ? static_cast<U>(d | quiet) : o;
+  if (old != old) return d;
+  if (old == 0 && data == 0) return static_cast<U>(max ? o & d : o | d);
+  return (max ? data > old : data < old) ? d : o;
+};
+inline constexpr auto f_cond_sub = [](auto o, auto d) { return o >= d ? static_cast<decltype(o)>(o - d) : o; };
 inline constexpr auto f_fmax = [](auto o, auto d) {
   using F = Floating<decltype(o)>;
   return std::bit_cast<decltype(o)>(std::fmax(std::bit_cast<F>(o), std::bit_cast<F>(d)));
 };
 
 // Source: LLVM, FeatureMemoryAtomicFAddF32DenormalSupport: memory flushes the denormals of an f32 addition on gfx90a and gfx1100
-// whatever the mode, and keeps them on gfx942 and gfx950; LDS obeys the mode.
+// whatever the mode, and keeps them on gfx942, gfx950 and gfx1201; LDS obeys the mode.
 inline std::uint32_t without_denormal(std::uint32_t v) { return v & 0x7f800000u ? v : v & 0x80000000u; }
 inline constexpr auto f_fadd_flush = [](std::uint32_t o, std::uint32_t d) {
   return without_denormal(f_fadd(without_denormal(o), without_denormal(d)));
@@ -132,7 +146,7 @@ void atomic(Wave& w, const Inst& i) {
 // f32 additions.
 inline void atomic_add_f32(Wave& w, const Inst& i) {
   const bool lds = i.format == Format::ds;
-  const bool flushes = lds ? w.mode.denorm32 == 0 : !contains(kGfx940, w.target);
+  const bool flushes = lds ? w.mode.denorm32 == 0 : !contains(kGfx940 | kGfx12, w.target);
   if (flushes) atomic<std::uint32_t, f_fadd_flush>(w, i);
   else atomic<std::uint32_t, f_fadd>(w, i);
 }

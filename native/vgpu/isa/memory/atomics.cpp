@@ -30,6 +30,10 @@ void compare_swap(Wave& w, const Inst& i) {
   ONE("flat_", flat, NAME9, NAME11, OP9, OP11, kAllTargets, DST, DATA, __VA_ARGS__), \
   ONE("global_", global, NAME9, NAME11, OP9, OP11, kAllTargets, DST, DATA, __VA_ARGS__), \
   ONE("buffer_", mubuf, NAME9, NAME11, OP9, OP11, kAllTargets, DST, DATA, __VA_ARGS__)
+#define ATOMIC12(NAME, OP, DST, DATA, ...) \
+  ONE("flat_", flat, NAME, NAME, no, OP, kGfx12, DST, DATA, __VA_ARGS__), \
+  ONE("global_", global, NAME, NAME, no, OP, kGfx12, DST, DATA, __VA_ARGS__), \
+  ONE("buffer_", mubuf, NAME, NAME, no, OP, kGfx12, DST, DATA, __VA_ARGS__)
 #define PAIR(NAME9, NAME11A, NAME11B, OP9, OP11, OP11_64, F) \
   ATOMIC("atomic_" NAME9, "atomic_" NAME11A, OP9, OP11, b32, b32, atomic<u32, F>), \
   ATOMIC("atomic_" NAME9 "_x2", "atomic_" NAME11B, OP9 + 0x20, OP11_64, b64, b64, atomic<u64, F>)
@@ -50,15 +54,22 @@ const Row rows[] = {
     PAIR("xor", "xor_b32", "xor_b64", 0x4a, 0x3e, 0x4b, f_xor),
     PAIR("inc", "inc_u32", "inc_u64", 0x4b, 0x3f, 0x4c, f_inc),
     PAIR("dec", "dec_u32", "dec_u64", 0x4c, 0x40, 0x4d, f_dec),
-    ONE("global_", global, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
-    ONE("buffer_", mubuf, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kGfx11, b32, b32, atomic<u32, f_clamped_sub>),
+    ONE("global_", global, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kRdna, b32, b32, atomic<u32, f_clamped_sub>),
+    ONE("buffer_", mubuf, "atomic_csub_u32", "atomic_csub_u32", no, 0x37, kRdna, b32, b32, atomic<u32, f_clamped_sub>),
 
-    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kGfx940 | kGfx11, b32, b32, atomic_add_f32),
+    ONE("flat_", flat, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kGfx940 | kRdna, b32, b32, atomic_add_f32),
     ONE("global_", global, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ONE("buffer_", mubuf, "atomic_add_f32", "atomic_add_f32", 0x4d, 0x56, kAllTargets, b32, b32, atomic_add_f32),
     ATOMIC("atomic_min_f32", "atomic_min_f32", no, 0x51, b32, b32, atomic<u32, f_fmin>),
     ATOMIC("atomic_max_f32", "atomic_max_f32", no, 0x52, b32, b32, atomic<u32, f_fmax>),
     ATOMIC("atomic_cmpswap_f32", "atomic_cmpswap_f32", no, 0x50, b32, b64, (compare_swap<u32, compare_exchange_float<u32>>)),
+    ATOMIC12("atomic_cond_sub_u32", 0x50, b32, b32, atomic<u32, f_cond_sub>),
+    ATOMIC12("atomic_min_num_f32", 0x51, b32, b32, atomic<u32, f_number<false>>),
+    ATOMIC12("atomic_max_num_f32", 0x52, b32, b32, atomic<u32, f_number<true>>),
+    ATOMIC12("atomic_pk_add_f16", 0x59, b32, b32, atomic<u32, f_packed<add_half>>),
+    ATOMIC12("atomic_pk_add_bf16", 0x5a, b32, b32, atomic<u32, f_packed<add_bfloat>>),
+    ONE("flat_", flat, "atomic_sub_clamp_u32", "atomic_sub_clamp_u32", no, 0x37, kGfx12, b32, b32, atomic<u32, f_clamped_sub>),
+    ONE("global_", global, "atomic_ordered_add_b64", "atomic_ordered_add_b64", no, 0x73, kGfx12, b64, b64, nullptr),
     ATOMIC("atomic_add_f64", "atomic_add_f64", 0x4f, no, b64, b64, atomic<u64, f_fadd>),
     ATOMIC("atomic_min_f64", "atomic_min_f64", 0x50, no, b64, b64, atomic<u64, f_fmin>),
     ATOMIC("atomic_max_f64", "atomic_max_f64", 0x51, no, b64, b64, atomic<u64, f_fmax>),

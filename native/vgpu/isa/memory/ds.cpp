@@ -112,6 +112,7 @@ void addtid(Wave& w, const Inst& i) {
 }
 
 // Lane numbers of permutes are byte addresses; the offset is added first.
+template <bool fetch_inactive>
 void bpermute(Wave& w, const Inst& i) {
   const u32* address = w.vreg(i.src[0].index);
   const u32* data = w.vreg(i.src[1].index);
@@ -120,7 +121,7 @@ void bpermute(Wave& w, const Inst& i) {
   u32 result[kLanes];
   for_each_lane(exec, [&](unsigned l) {
     const unsigned from = (address[l] + static_cast<u32>(i.offset)) / 4 % w.size;
-    result[l] = exec >> from & 1 ? data[from] : 0;  // a lane that is off gives zero
+    result[l] = fetch_inactive || (exec >> from & 1) ? data[from] : 0;  // a lane that is off gives zero
   });
   for_each_lane(exec, [&](unsigned l) { out[l] = result[l]; });
 }
@@ -267,7 +268,11 @@ const Row rows[] = {
     DS("ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64", 0x6f, 0x6f, b128, b32, b64, b64, kTwoAddress | kReturns, (exchange2<u64, 64>)),
     DS("ds_swizzle_b32", nullptr, 0x3d, 0x35, b32, b32, none, none, kNone, swizzle),
     DS("ds_permute_b32", nullptr, 0x3e, 0xb2, b32, b32, b32, none, kNone, permute),
-    DS("ds_bpermute_b32", nullptr, 0x3f, 0xb3, b32, b32, b32, none, kNone, bpermute),
+    DS("ds_bpermute_b32", nullptr, 0x3f, 0xb3, b32, b32, b32, none, kNone, bpermute<false>),
+    Row{"ds_bpermute_fi_b32", nullptr, Format::ds, no, 0xcd, kGfx12, Type::b32, Type::b32, Type::b32, Type::none, bpermute<true>},
+    Row{"ds_bvh_stack_push4_pop1_rtn_b32", nullptr, Format::ds, no, 0xe0, kGfx12, Type::b32, Type::b32, Type::b32, Type::b128, nullptr},
+    Row{"ds_bvh_stack_push8_pop1_rtn_b32", nullptr, Format::ds, no, 0xe1, kGfx12, Type::b32, Type::b32, Type::b32, Type::b256, nullptr},
+    Row{"ds_bvh_stack_push8_pop2_rtn_b64", nullptr, Format::ds, no, 0xe2, kGfx12, Type::b64, Type::b32, Type::b32, Type::b256, nullptr},
     DS("ds_consume", nullptr, 0xbd, 0x3d, b32, none, none, none, kNone, count<false>),
     DS("ds_append", nullptr, 0xbe, 0x3e, b32, none, none, none, kNone, count<true>),
     DS("ds_nop", nullptr, 0x14, 0x14, none, none, none, none, kNone, nothing),

@@ -54,6 +54,10 @@ void wrap(Wave& w, const Inst& i) {
 
 #define DS(NAME, NAME11, OP9, OP11, DST, A, B, ...) \
   Row { NAME, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::DST, Type::b32, Type::A, Type::B, __VA_ARGS__, kReturns }
+// Of gfx12 alone: NAME and NAME_rtn.
+#define DS12(NAME, SUFFIX, OP, RTN, T, ...) \
+  Row { "ds_" NAME SUFFIX, nullptr, Format::ds, no, OP, kGfx12, Type::none, Type::b32, Type::T, Type::none, __VA_ARGS__, kReturns }, \
+  Row { "ds_" NAME "_rtn" SUFFIX, nullptr, Format::ds, no, RTN, kGfx12, Type::T, Type::b32, Type::T, Type::none, __VA_ARGS__, kReturns }
 // NAME and NAME_rtn, 32 and 64 bits.
 #define QUAD(NAME, SUFFIX32, SUFFIX64, OP, F) \
   DS("ds_" NAME SUFFIX32, nullptr, OP, OP, none, b32, none, atomic<u32, F>), \
@@ -77,6 +81,14 @@ const Row rows[] = {
     QUAD("xor", "_b32", "_b64", 0x0b, f_xor),
     QUAD("min", "_f32", "_f64", 0x12, f_fmin),
     QUAD("max", "_f32", "_f64", 0x13, f_fmax),
+    DS12("min_num", "_f32", 0x12, 0x32, b32, atomic<u32, f_number<false>>),
+    DS12("max_num", "_f32", 0x13, 0x33, b32, atomic<u32, f_number<true>>),
+    DS12("min_num", "_f64", 0x52, 0x72, b64, atomic<u64, f_number<false>>),
+    DS12("max_num", "_f64", 0x53, 0x73, b64, atomic<u64, f_number<true>>),
+    DS12("cond_sub", "_u32", 0x98, 0xa8, b32, atomic<u32, f_cond_sub>),
+    DS12("sub_clamp", "_u32", 0x99, 0xa9, b32, atomic<u32, f_clamped_sub>),
+    DS12("pk_add", "_f16", 0x9a, 0xaa, b32, atomic<u32, f_packed<add_half>>),
+    DS12("pk_add", "_bf16", 0x9b, 0xab, b32, atomic<u32, f_packed<add_bfloat>>),
     DS("ds_mskor_b32", nullptr, 0x0c, 0x0c, none, b32, b32, masked_or<u32>),
     DS("ds_mskor_rtn_b32", nullptr, 0x2c, 0x2c, b32, b32, b32, masked_or<u32>),
     DS("ds_mskor_b64", nullptr, 0x4c, 0x4c, none, b64, b64, masked_or<u64>),

@@ -243,6 +243,8 @@ void cache_operation(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_
   Row { NAME9, NAME11, Format::ds, OP9, OP11, kAllTargets, Type::none, Type::b32, Type::DATA, Type::none, __VA_ARGS__ }
 #define CACHE(NAME, OP9, OP11, TARGETS) \
   Row { NAME, nullptr, Format::mubuf, OP9, OP11, TARGETS, Type::none, Type::none, Type::none, Type::none, cache_operation }
+#define CACHE12(NAME, OP) \
+  Row { NAME, nullptr, Format::global, no, OP, kGfx12, Type::none, Type::none, Type::none, Type::none, cache_operation }
 #define TO_LDS(NAME9, OP, ...) \
   Row { "global_load_lds_" NAME9, nullptr, Format::global, OP, no, kGfx9, Type::none, Type::b64, Type::none, Type::none, __VA_ARGS__ }, \
   Row { "scratch_load_lds_" NAME9, nullptr, Format::scratch, OP, no, kGfx940, Type::none, Type::b32, Type::none, Type::none, __VA_ARGS__ }
@@ -309,6 +311,16 @@ const Row rows[] = {
     CACHE("buffer_inv", 0x29, no, kGfx940),
     CACHE("buffer_wbinvl1", 0x3e, no, bit(Target::gfx90a)),
     CACHE("buffer_wbinvl1_vol", 0x3f, no, bit(Target::gfx90a)),
+    CACHE12("global_inv", 0x2b),
+    CACHE12("global_wb", 0x2c),
+    CACHE12("global_wbinv", 0x4f),
+    // What registers a lane has of a transposed load, and blocks of registers that M0 chooses: known by name only.
+    Row{"global_load_tr_b128", nullptr, Format::global, no, 0x57, kGfx12, Type::b128, Type::b64, Type::none, Type::none, nullptr},
+    Row{"global_load_tr_b64", nullptr, Format::global, no, 0x58, kGfx12, Type::b64, Type::b64, Type::none, Type::none, nullptr},
+    Row{"global_load_block", nullptr, Format::global, no, 0x53, kGfx12, Type::b1024, Type::b64, Type::none, Type::none, nullptr},
+    Row{"global_store_block", nullptr, Format::global, no, 0x54, kGfx12, Type::none, Type::b64, Type::b1024, Type::none, nullptr},
+    Row{"scratch_load_block", nullptr, Format::scratch, no, 0x53, kGfx12, Type::b1024, Type::b32, Type::none, Type::none, nullptr},
+    Row{"scratch_store_block", nullptr, Format::scratch, no, 0x54, kGfx12, Type::none, Type::b32, Type::b1024, Type::none, nullptr},
     CACHE("buffer_gl0_inv", no, 0x2b, kGfx11),
     CACHE("buffer_gl1_inv", no, 0x2c, kGfx11),
 };

@@ -55,7 +55,7 @@ std::string Text::constant(const Operand& o) const {
 }
 
 bool Text::true16(const Operand& o) const {
-  return family() == Family::gfx11 && (o.type == Type::f16 || o.type == Type::bf16 || o.type == Type::u16 ||
+  return family() != Family::gfx9 && (o.type == Type::f16 || o.type == Type::bf16 || o.type == Type::u16 ||
                                        o.type == Type::i16 || o.type == Type::b16);
 }
 
@@ -138,7 +138,11 @@ void Text::op_sel(const Inst& i) {
 void Text::packed_modifiers(const Inst& i) {
   const unsigned n = source_count(i), mask = (1u << n) - 1;
   const bool mixed = is_mixed(i);
-  if (i.op_sel & mask) bits("op_sel", i.op_sel, n);
+  if (std::string_view(i.row->name).starts_with("v_swmmac")) {
+    if (i.op_sel) word("index_key:" + std::to_string(i.op_sel));
+  } else if (i.op_sel & mask) {
+    bits("op_sel", i.op_sel, n);
+  }
   if ((i.op_sel_hi & mask) != (mixed ? 0 : mask)) bits("op_sel_hi", i.op_sel_hi, n);
   if ((i.neg & mask) && !mixed) bits("neg_lo", i.neg, n);
   if ((i.neg_hi & mask) && !mixed) bits("neg_hi", i.neg_hi, n);

@@ -46,6 +46,8 @@ class Text {
   void message(unsigned id);
   void offset(std::int32_t value);
   void cache_policy(const Inst& inst);
+  void temporal_hint(const Inst& inst);  // gfx12
+  void prefetch(const Inst& inst);
   void swizzle(unsigned offset);
   void data_format(unsigned format);
 

@@ -7,7 +7,30 @@ void Text::offset(std::int32_t value) {
   if (value) word("offset:" + std::to_string(value));
 }
 
+// Source: LLVM, AMDGPUInstPrinter::printTH.
+void Text::temporal_hint(const Inst& i) {
+  const unsigned th = i.temporal;
+  if (th == 0) return;
+  if (i.row->flags & kReturns) {
+    if (th >= 4 && i.scope >= 2) return word(th & 2 ? "th:TH_ATOMIC_CASCADE_NT" : "th:TH_ATOMIC_CASCADE_RT");
+    static constexpr std::string_view atomics[] = {"", "RETURN", "NT", "NT_RETURN"};
+    return word("th:TH_ATOMIC_" + (th < 4 ? std::string(atomics[th]) : hex_text(th)));
+  }
+  const bool store = std::string_view(i.row->name).find("store") != std::string_view::npos;
+  static constexpr std::string_view hints[] = {"RT", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", ""};
+  const std::string prefix = store ? "th:TH_STORE_" : "th:TH_LOAD_";
+  if (th == 3) return word(prefix + (i.scope == 3 ? "BYPASS" : store ? "WB" : "LU"));
+  if (th == 7) return word(store ? prefix + "NT_WB" : "th:0x7");
+  word(prefix + std::string(hints[th]));
+}
+
 void Text::cache_policy(const Inst& i) {
+  if (family() == Family::gfx12) {
+    static constexpr std::string_view scopes[] = {"", "scope:SCOPE_SE", "scope:SCOPE_DEV", "scope:SCOPE_SYS"};
+    temporal_hint(i);
+    if (i.scope) word(scopes[i.scope]);
+    return;
+  }
   if (contains(kGfx940, target_)) {
     if (i.glc) word("sc0");
     if (i.slc) word("nt");
@@ -87,7 +110,8 @@ void Text::memory(const Inst& i) {
     return;
   }
   const bool typed = i.format == Format::mtbuf, buffer = typed || i.format == Format::mubuf;
-  if (buffer && i.src[2].kind == OperandKind::none) {
+  const bool control = i.row->dst == Type::none && i.row->src0 == Type::none && i.row->src1 == Type::none;
+  if (control || (buffer && i.src[2].kind == OperandKind::none)) {
     // gfx90a's cache operations have the bits, and its assembler does not print them.
     if (target_ != Target::gfx90a) cache_policy(i);
     return;

@@ -50,6 +50,33 @@ void Text::dependency_counters(unsigned simm) {
   }
 }
 
+namespace {
+
+// Source: LLVM, AMDGPUAsmUtils.cpp, the names that gfx12 has and earlier targets have not.
+const char* hardware_register_gfx12(unsigned id) {
+  switch (id) {
+    case 3: return "3";
+    case 4: return "HW_REG_STATE_PRIV";
+    case 10: return "HW_REG_PERF_SNAPSHOT_DATA";
+    case 11: return "HW_REG_PERF_SNAPSHOT_PC_LO";
+    case 12: return "HW_REG_PERF_SNAPSHOT_PC_HI";
+    case 15: return "HW_REG_PERF_SNAPSHOT_DATA1";
+    case 16: return "HW_REG_PERF_SNAPSHOT_DATA2";
+    case 17: return "HW_REG_EXCP_FLAG_PRIV";
+    case 18: return "HW_REG_EXCP_FLAG_USER";
+    case 19: return "HW_REG_TRAP_CTRL";
+    case 20: return "HW_REG_SCRATCH_BASE_LO";
+    case 21: return "HW_REG_SCRATCH_BASE_HI";
+    case 29: return "HW_REG_SHADER_CYCLES_LO";
+    case 30: return "HW_REG_SHADER_CYCLES_HI";
+    case 31: return "HW_REG_DVGPR_ALLOC_LO";
+    case 32: return "HW_REG_DVGPR_ALLOC_HI";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
 void Text::hardware_register(unsigned simm) {
   const unsigned id = simm & 63, shift = simm >> 6 & 31, width = (simm >> 11 & 31) + 1;
   std::string name = std::to_string(id);
@@ -70,6 +97,8 @@ void Text::hardware_register(unsigned simm) {
     case 29: if (!gfx9) name = "HW_REG_SHADER_CYCLES"; break;
     default: break;
   }
+  if (family() == Family::gfx12)
+    if (const char* other = hardware_register_gfx12(id)) name = other;
   if (shift == 0 && width == 32) return item("hwreg(" + name + ")");
   item("hwreg(" + name + ", " + std::to_string(shift) + ", " + std::to_string(width) + ")");
 }
@@ -77,7 +106,7 @@ void Text::hardware_register(unsigned simm) {
 void Text::message(unsigned id) {
   std::string name = std::to_string(id);
   if (id == 1) name = "MSG_INTERRUPT";
-  if (id == 3 && family() == Family::gfx11) name = "MSG_DEALLOC_VGPRS";
+  if (id == 3 && family() != Family::gfx9) name = "MSG_DEALLOC_VGPRS";
   if (id == 128) name = "MSG_RTN_GET_DOORBELL";
   if (id == 129) name = "MSG_RTN_GET_DDID";
   if (id == 130) name = "MSG_RTN_GET_TMA";
@@ -108,11 +137,26 @@ void Text::program(const Inst& i) {
       if (is("s_endpgm") && simm) item(std::to_string(simm));
       return;
     }
+  if (n.starts_with("s_wait_") && n != "s_wait_idle") return hex(simm);
+  if (family() == Family::gfx12 && n == "s_denorm_mode") return item(std::to_string(simm));
   for (std::string_view hexadecimal : {"s_clause", "s_round_mode", "s_denorm_mode", "s_set_inst_prefetch_distance",
                                        "s_wait_event", "s_ttracedata_imm"})
     if (is(hexadecimal)) return hex(simm);
   // Branch distances are decimal; other numbers past the inline constants are not.
   item(simm <= 64 || (i.row->flags & kBranch) ? std::to_string(simm) : hex_text(simm));
+}
+
+namespace {
+std::string signed_hex(std::int32_t value) {
+  return value < 0 ? "-" + hex_text(static_cast<std::uint64_t>(-std::int64_t{value})) : hex_text(static_cast<std::uint64_t>(value));
+}
+}  // namespace
+
+void Text::prefetch(const Inst& i) {
+  if (i.src[2].kind != OperandKind::none) operand(i.src[2]);
+  item(signed_hex(i.offset));
+  operand(i.src[3]);
+  item(std::to_string(i.simm));
 }
 
 void Text::scalar(const Inst& i) {
@@ -125,31 +169,37 @@ void Text::scalar(const Inst& i) {
     if (n == "s_setreg_imm32_b32") return hardware_register(simm), item(i.literal <= 64 ? std::to_string(i.literal) : hex_text(i.literal));
     if (i.dst.kind != OperandKind::none) operand(i.dst);
     if (i.src[0].kind != OperandKind::none) operand(i.src[0]);
-    if (i.row->flags & kBranch) return item(std::to_string(simm));
+    if ((i.row->flags & kBranch) || (n == "s_version" && family() == Family::gfx12)) return item(std::to_string(simm));
     return hex(simm);
   }
   if (i.format == Format::smem) {
     if (i.dst.kind != OperandKind::none) operand(i.dst);
     if (i.src[1].kind != OperandKind::none) operand(i.src[1]);
+    if (i.row->src1 == Type::simm) return prefetch(i);
     if (i.src[2].kind == OperandKind::none) return;
     operand(i.src[2]);
     const bool has_register = i.src[3].kind != OperandKind::none;
-    const std::string imm = i.offset < 0 ? "-" + hex_text(static_cast<std::uint64_t>(-std::int64_t{i.offset})) : hex_text(static_cast<std::uint64_t>(i.offset));
+    const std::string imm = signed_hex(i.offset);
     if (has_register) {
       operand(i.src[3]);
-      if (i.offset) word("offset:" + imm);
+      if (i.offset || family() == Family::gfx12) word("offset:" + imm);
     } else if (i.offset == 0 && family() == Family::gfx11) {
       item("null");
     } else {
       item(imm);
     }
+    if (family() == Family::gfx12) return cache_policy(i);
     if (i.glc) word("glc");
     if (i.dlc) word("dlc");
     return;
   }
   if (i.dst.kind != OperandKind::none) operand(i.dst);
-  for (const Operand& o : i.src)
+  const bool k_second = n == "s_fmamk_f32";
+  for (const Operand& o : i.src) {
+    if (&o == &i.src[1] && k_second) hex(i.literal);
     if (o.kind != OperandKind::none) operand(o);
+  }
+  if ((i.row->flags & kLiteralK) && !k_second) hex(i.literal);
   if (i.format == Format::sop1 && i.row->src0 == Type::simm) message(static_cast<unsigned>(i.simm) & 0xff);
   if (n == "s_set_gpr_idx_on") {
     std::string text = "gpr_idx(";

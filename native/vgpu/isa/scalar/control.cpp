@@ -42,6 +42,37 @@ void call(Wave& w, const Inst& i) {
 
 void end_program(Wave& w, const Inst&) { w.state = Wave::State::ended; }
 void barrier(Wave& w, const Inst&) { w.state = Wave::State::at_barrier; }
+
+// The two halves of a barrier on gfx12. -1 is the workgroup's; 0 is none, and -2 (of trap handlers) does nothing here. A wave
+// that waits comes to the instruction again when a round is complete. Source: "RDNA4 ISA", S_BARRIER_SIGNAL, S_BARRIER_WAIT.
+constexpr i32 kBarrierNone = 0, kBarrierGroup = -1, kBarrierTrap = -2;
+template <bool is_first>
+void barrier_signal(Wave& w, const Inst& i) {
+  const i32 id = i.src[0].kind == OperandKind::constant ? static_cast<i32>(i.src[0].constant)
+                                                        : static_cast<i32>(read_scalar32(w, i.src[0]) & 0x1f);
+  if (id == kBarrierNone || id == kBarrierTrap) {
+    if constexpr (is_first) w.scc = false;
+    return;
+  }
+  if (id != kBarrierGroup) return w.stop(Outcome::Kind::unimplemented, "barrier " + std::to_string(id));
+  const bool first = w.group->barrier.signal();
+  if constexpr (is_first) w.scc = first;
+}
+void barrier_wait(Wave& w, const Inst& i) {
+  if (i.simm != kBarrierGroup) return w.stop(Outcome::Kind::unimplemented, "wait for barrier " + std::to_string(i.simm));
+  if (w.barrier_round != w.group->barrier.round) {
+    w.barrier_round = w.group->barrier.round;
+    return;
+  }
+  w.next_pc = w.pc;
+  w.state = Wave::State::at_barrier;
+}
+void barrier_state(Wave& w, const Inst& i) {
+  const bool group = i.src[0].kind == OperandKind::constant && static_cast<i32>(i.src[0].constant) == kBarrierGroup;
+  if (!group) return w.stop(Outcome::Kind::unimplemented, "state of another barrier than the workgroup's");
+  const SplitBarrier& b = w.group->barrier;
+  write_scalar32(w, i.dst, (b.signalled & 0x7f) << 16 | (b.members & 0x7f) << 4 | 1);
+}
 void sleep(Wave& w, const Inst&) { w.state = Wave::State::asleep; }
 
 void halt(Wave& w, const Inst& i) {
@@ -65,7 +96,7 @@ void send_message(Wave& w, const Inst& i) {
     if (w.dispatch->interrupt) w.dispatch->interrupt->raise(w.s[kM0] & 0xff);
     return;
   }
-  if (id == kMsgDeallocVgprs && w.target == Target::gfx1100) return;
+  if (id == kMsgDeallocVgprs && contains(kRdna, w.target)) return;
   w.stop(Outcome::Kind::unimplemented, "message " + std::to_string(id));
 }
 
@@ -76,10 +107,12 @@ u64 nanoseconds() {
 }
 
 // MODE as the register holds it. Source: "MODE register" of the MI300 and RDNA3 ISA manuals.
+// gfx12 has no bits for DX10_CLAMP and IEEE.
 u32 mode_bits(const Wave& w) {
   const Mode& m = w.mode;
-  return static_cast<u32>(m.round32 | m.round64_16 << 2 | m.denorm32 << 4 | m.denorm64_16 << 6 | m.dx10_clamp << 8 |
-                          m.ieee << 9) | m.other;
+  const int low = m.round32 | m.round64_16 << 2 | m.denorm32 << 4 | m.denorm64_16 << 6;
+  const int nan = family(w.target) == Family::gfx12 ? 0 : m.dx10_clamp << 8 | m.ieee << 9;
+  return static_cast<u32>(low | nan) | m.other;
 }
 void set_mode_bits(Wave& w, u32 bits) {
   Mode& m = w.mode;
@@ -87,16 +120,19 @@ void set_mode_bits(Wave& w, u32 bits) {
   m.round64_16 = bits >> 2 & 3;
   m.denorm32 = bits >> 4 & 3;
   m.denorm64_16 = bits >> 6 & 3;
-  m.dx10_clamp = bits >> 8 & 1;
-  m.ieee = bits >> 9 & 1;
+  if (family(w.target) != Family::gfx12) {
+    m.dx10_clamp = bits >> 8 & 1;
+    m.ieee = bits >> 9 & 1;
+  }
   m.other = bits & ~0x3ffu;
 }
 
 // Hardware register numbers. Source: LLVM SIDefines, "Hwreg"; number 20 is XCC_ID from gfx942 on (gfx9).
-constexpr unsigned kHwMode = 1, kHwId = 4, kHwShMemBases = 15, kHwXccId = 20, kHwId1 = 23, kHwId2 = 24, kHwShaderCycles = 29;
+constexpr unsigned kHwMode = 1, kHwId = 4, kHwShMemBases = 15, kHwXccId = 20, kHwId1 = 23, kHwId2 = 24, kHwShaderCycles = 29,
+                   kHwShaderCyclesHigh = 30;  // gfx12: 64 bits in two registers
 
 bool read_hardware_register(Wave& w, unsigned id, u32& value) {
-  const bool gfx9 = family(w.target) == Family::gfx9;
+  const bool gfx9 = family(w.target) == Family::gfx9, gfx12 = family(w.target) == Family::gfx12;
   switch (id) {
     case kHwMode: value = mode_bits(w); return true;
     case kHwId:
@@ -105,6 +141,7 @@ bool read_hardware_register(Wave& w, unsigned id, u32& value) {
       value = w.index_in_group & 0xf;
       return true;
     case kHwShMemBases:
+      if (gfx12) break;
       value = w.dispatch->private_aperture_hi >> 16 | (w.dispatch->shared_aperture_hi & 0xffff0000u);
       return true;
     case kHwXccId:
@@ -113,7 +150,11 @@ bool read_hardware_register(Wave& w, unsigned id, u32& value) {
       return true;
     case kHwId1: if (gfx9) break; value = w.index_in_group & 0x1f; return true;
     case kHwId2: if (gfx9) break; value = 0; return true;
-    case kHwShaderCycles: if (gfx9) break; value = static_cast<u32>(nanoseconds()) & 0xfffff; return true;
+    case kHwShaderCycles:
+      if (gfx9) break;
+      value = static_cast<u32>(nanoseconds()) & (gfx12 ? ~0u : 0xfffffu);
+      return true;
+    case kHwShaderCyclesHigh: if (!gfx12) break; value = static_cast<u32>(nanoseconds() >> 32); return true;
     default: break;
   }
   w.stop(Outcome::Kind::unimplemented, "hardware register " + std::to_string(id));
@@ -172,6 +213,11 @@ constexpr auto le = [](auto a, auto b) { return a <= b; };
 
 #define SOPP(NAME, OP9, OP11, ...) \
   Row { NAME, nullptr, Format::sopp, OP9, OP11, kAllTargets, Type::none, Type::simm, Type::none, Type::none, __VA_ARGS__ }
+// Of gfx12 alone.
+#define SOPP12(NAME, OP, ...) \
+  Row { NAME, nullptr, Format::sopp, kNoOpcode, OP, kGfx12, Type::none, Type::simm, Type::none, Type::none, __VA_ARGS__ }
+#define SOP1_12(NAME, OP, DST, SRC, ...) \
+  Row { NAME, nullptr, Format::sop1, kNoOpcode, OP, kGfx12, Type::DST, Type::SRC, Type::none, Type::none, __VA_ARGS__ }
 #define SOPK(NAME, OP9, OP11, DST, SRC, ...) \
   Row { NAME, nullptr, Format::sopk, OP9, OP11, kAllTargets, Type::DST, Type::SRC, Type::none, Type::none, __VA_ARGS__ }
 constexpr std::uint16_t no = kNoOpcode;
@@ -219,6 +265,22 @@ const Row rows[] = {
     SOPP("s_round_mode", no, 0x11, round_mode),
     SOPP("s_denorm_mode", no, 0x12, denorm_mode),
     SOPP("s_code_end", no, 0x1f, nullptr),
+
+    SOPP12("s_barrier_wait", 0x14, barrier_wait),
+    SOPP12("s_wait_loadcnt", 0x40, wait_counters),
+    SOPP12("s_wait_storecnt", 0x41, wait_counters),
+    SOPP12("s_wait_samplecnt", 0x42, wait_counters),
+    SOPP12("s_wait_bvhcnt", 0x43, wait_counters),
+    SOPP12("s_wait_expcnt", 0x44, wait_counters),
+    SOPP12("s_wait_dscnt", 0x46, wait_counters),
+    SOPP12("s_wait_kmcnt", 0x47, wait_counters),
+    SOPP12("s_wait_loadcnt_dscnt", 0x48, wait_counters),
+    SOPP12("s_wait_storecnt_dscnt", 0x49, wait_counters),
+    SOP1_12("s_barrier_signal", 0x4e, none, i32, barrier_signal<false>),
+    SOP1_12("s_barrier_signal_isfirst", 0x4f, none, i32, barrier_signal<true>),
+    SOP1_12("s_get_barrier_state", 0x50, b32, i32, barrier_state),
+    SOP1_12("s_alloc_vgpr", 0x53, none, b32, nullptr),
+    SOP1_12("s_sleep_var", 0x58, none, b32, sleep),
 
     SOPK("s_movk_i32", 0x00, 0x00, b32, none, mov_k),
     SOPK("s_version", no, 0x01, none, none, nothing),

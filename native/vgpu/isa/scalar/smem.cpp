@@ -33,23 +33,50 @@ void store(Wave& w, const Inst& i) {
   if (w.trace) w.trace->store(va, n * 4);
 }
 
+struct Buffer {
+  std::uint64_t base, bytes;
+  explicit Buffer(const std::uint32_t* v) : base(v[0] | std::uint64_t{v[1] & 0xffff} << 32) {
+    const std::uint32_t stride = v[1] >> 16 & 0x3fff;
+    bytes = std::uint64_t{v[2]} * (stride ? stride : 1);
+  }
+};
+
 // s_buffer_load: V# in four SGPRs, dwords past num_records read as zero.
 template <unsigned n>
 void buffer_load(Wave& w, const Inst& i) {
-  const std::uint32_t* v = &w.s[i.src[2].index];
-  const std::uint64_t base = (v[0] | std::uint64_t{v[1] & 0xffff} << 32);
-  const std::uint32_t stride = v[1] >> 16 & 0x3fff;
-  const std::uint64_t bytes = std::uint64_t{v[2]} * (stride ? stride : 1);
+  const Buffer buffer(&w.s[i.src[2].index]);
   const std::uint64_t offset = offset_of(w, i) & ~std::uint64_t{3};
   std::uint32_t data[n] = {};
   for (unsigned k = 0; k < n; ++k) {
-    if (offset + k * 4 + 4 > bytes) break;
-    const std::uint64_t va = base + offset + k * 4;
+    if (offset + k * 4 + 4 > buffer.bytes) break;
+    const std::uint64_t va = buffer.base + offset + k * 4;
     if (!w.memory->read(va, &data[k], 4)) return page_fault(w, va, false);
     if (w.trace) w.trace->load(va, 4);
   }
   if (i.dst.index != kNull) std::memcpy(&w.s[i.dst.index], data, sizeof data);
 }
+
+// Elements of 8 and 16 bits fill a register.
+template <class T>
+void load_small(Wave& w, const Inst& i) {
+  const std::uint64_t va = (read_scalar64(w, i.src[2]) + offset_of(w, i)) & ~std::uint64_t{sizeof(T) - 1};
+  T data;
+  if (!w.memory->read(va, &data, sizeof data)) return page_fault(w, va, false);
+  if (w.trace) w.trace->load(va, sizeof data);
+  write_scalar32(w, i.dst, static_cast<std::uint32_t>(std::int32_t{data}));
+}
+template <class T>
+void buffer_load_small(Wave& w, const Inst& i) {
+  const Buffer buffer(&w.s[i.src[2].index]);
+  const std::uint64_t offset = offset_of(w, i) & ~std::uint64_t{sizeof(T) - 1}, va = buffer.base + offset;
+  T data = 0;
+  if (offset + sizeof data <= buffer.bytes) {
+    if (!w.memory->read(va, &data, sizeof data)) return page_fault(w, va, false);
+    if (w.trace) w.trace->load(va, sizeof data);
+  }
+  write_scalar32(w, i.dst, static_cast<std::uint32_t>(std::int32_t{data}));
+}
+void nothing(Wave&, const Inst&) {}
 
 void real_time(Wave& w, const Inst& i) { write_scalar64(w, i.dst, realtime_ticks()); }
 void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
@@ -61,6 +88,14 @@ void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_
   Row { NAME, nullptr, Format::smem, OP, kNoOpcode, kGfx9, Type::none, Type::b64, Type::SRC, Type::none, store<N> }
 #define OTHER(NAME, OP9, OP11, DST, ...) \
   Row { NAME, nullptr, Format::smem, OP9, OP11, kAllTargets, Type::DST, Type::none, Type::none, Type::none, __VA_ARGS__ }
+// Of gfx12 alone.
+#define LOAD12(NAME, OP, DST, ...) \
+  Row { "s_load_" NAME, nullptr, Format::smem, no, OP, kGfx12, Type::DST, Type::b64, Type::none, Type::none, __VA_ARGS__ }
+#define BUFFER12(NAME, OP, DST, ...) \
+  Row { "s_buffer_load_" NAME, nullptr, Format::smem, no, OP, kGfx12, Type::DST, Type::b128, Type::none, Type::none, __VA_ARGS__ }
+// Prefetches: nothing is cached, and an address that is not mapped is no fault.
+#define PREFETCH(NAME, OP, BASE) \
+  Row { NAME, nullptr, Format::smem, no, OP, kGfx12, Type::none, Type::BASE, Type::simm, Type::none, nothing }
 constexpr std::uint16_t no = kNoOpcode;
 
 const Row rows[] = {
@@ -77,6 +112,21 @@ const Row rows[] = {
     OTHER("s_dcache_inv_vol", 0x22, no, none, fence),
     OTHER("s_dcache_wb_vol", 0x23, no, none, fence),
     OTHER("s_gl1_inv", no, 0x20, none, fence),
+    LOAD12("b96", 0x05, b96, load<3>),
+    LOAD12("i8", 0x08, b32, load_small<std::int8_t>),
+    LOAD12("u8", 0x09, b32, load_small<std::uint8_t>),
+    LOAD12("i16", 0x0a, b32, load_small<std::int16_t>),
+    LOAD12("u16", 0x0b, b32, load_small<std::uint16_t>),
+    BUFFER12("b96", 0x15, b96, buffer_load<3>),
+    BUFFER12("i8", 0x18, b32, buffer_load_small<std::int8_t>),
+    BUFFER12("u8", 0x19, b32, buffer_load_small<std::uint8_t>),
+    BUFFER12("i16", 0x1a, b32, buffer_load_small<std::int16_t>),
+    BUFFER12("u16", 0x1b, b32, buffer_load_small<std::uint16_t>),
+    PREFETCH("s_prefetch_inst", 0x24, b64),
+    PREFETCH("s_prefetch_inst_pc_rel", 0x25, none),
+    PREFETCH("s_prefetch_data", 0x26, b64),
+    PREFETCH("s_buffer_prefetch_data", 0x27, b128),
+    PREFETCH("s_prefetch_data_pc_rel", 0x28, none),
     // Both clocks of a virtual GPU tick alike.
     OTHER("s_memtime", 0x24, no, b64, real_time),
     OTHER("s_memrealtime", 0x25, no, b64, real_time),

@@ -9,6 +9,7 @@ namespace kerncap::vgpu::isa::scalar {
 
 std::span<const Row> sop1_rows();
 std::span<const Row> sop2_rows();     // SOP2, SOPC
+std::span<const Row> float_rows();    // SOP1, SOP2, SOPC on floats: gfx12
 std::span<const Row> control_rows();  // SOPP, SOPK
 std::span<const Row> smem_rows();
 

@@ -56,7 +56,7 @@ void compare(Wave& w, const Inst& in) {
     result &= mask;
   }
   // gfx11's v_cmpx writes EXEC alone.
-  if (!kExec || w.target != Target::gfx1100) write_mask_dst(w, in.sdst, result);
+  if (!kExec || !contains(kRdna, w.target)) write_mask_dst(w, in.sdst, result);
   if constexpr (kExec) w.set_exec(result);
 }
 

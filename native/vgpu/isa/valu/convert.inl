@@ -187,8 +187,8 @@ constexpr Row kRows[] = {
     row<i16_f, 0, I16, F16>({"v_cvt_i16_f16"}, v1, 0x3c, 0x53),
     row<snorm16, 0, I16, F16>({"v_cvt_norm_i16_f16"}, v1, 0x4d, 0x63),
     row<unorm16, 0, U16, F16>({"v_cvt_norm_u16_f16"}, v1, 0x4e, 0x64),
-    row<i32_i16, 0, I32, I16>({"v_cvt_i32_i16"}, v1, kNo, 0x6a, kGfx11),
-    row<u32_u16, 0, U32, U16>({"v_cvt_u32_u16"}, v1, kNo, 0x6b, kGfx11),
+    row<i32_i16, 0, I32, I16>({"v_cvt_i32_i16"}, v1, kNo, 0x6a, kRdna),
+    row<u32_u16, 0, U32, U16>({"v_cvt_u32_u16"}, v1, kNo, 0x6b, kRdna),
     row<f32_fp8, 0, F32, U32>({"v_cvt_f32_fp8"}, v1, 0x54, kNo, k942),
     row<f32_bf8, 0, F32, U32>({"v_cvt_f32_bf8"}, v1, 0x55, kNo, k942),
     row<pk_f32_fp8, 0, B64, U32>({"v_cvt_pk_f32_fp8"}, v1, 0x56, kNo, k942),
@@ -215,14 +215,14 @@ constexpr Row kRows[] = {
     row_own({"v_cvt_sr_bf8_f32"}, v3, 0x2a5, kNo, k942, Type::b32, Type::f32, Type::u32, Type::none,
             &stochastic<to_fp8_stochastic<5, 2, 16>>, kReadsDst | kOwnOpSel | kApproximate),
     row_own({"v_cvt_pkrtz_f16_f32"}, v3, 0x296, kNo, kGfx9, Type::b32, Type::f32, Type::f32, Type::none, &pk_rtz, kFloatMods),
-    row_own({"v_cvt_pk_rtz_f16_f32"}, v2, kNo, 0x2f, kGfx11, Type::b32, Type::f32, Type::f32, Type::none, &pk_rtz, kFloatMods),
+    row_own({"v_cvt_pk_rtz_f16_f32"}, v2, kNo, 0x2f, kRdna, Type::b32, Type::f32, Type::f32, Type::none, &pk_rtz, kFloatMods),
     row<pk_u8_f32, 0, B32, F32, U32, U32>({"v_cvt_pk_u8_f32"}, v3, 0x1dd, 0x226),
     row<pk_norm_i16, 0, B32, F32, F32>({"v_cvt_pknorm_i16_f32", "v_cvt_pk_norm_i16_f32"}, v3, 0x294, 0x321),
     row<pk_norm_u16, 0, B32, F32, F32>({"v_cvt_pknorm_u16_f32", "v_cvt_pk_norm_u16_f32"}, v3, 0x295, 0x322),
     row<pk_norm_i16, 0, B32, F16, F16>({"v_cvt_pknorm_i16_f16", "v_cvt_pk_norm_i16_f16"}, v3, 0x299, 0x312),
     row<pk_norm_u16, 0, B32, F16, F16>({"v_cvt_pknorm_u16_f16", "v_cvt_pk_norm_u16_f16"}, v3, 0x29a, 0x313),
-    row<pk_i16_f32, 0, B32, F32, F32>({"v_cvt_pk_i16_f32"}, v3, kNo, 0x306, kGfx11),
-    row<pk_u16_f32, 0, B32, F32, F32>({"v_cvt_pk_u16_f32"}, v3, kNo, 0x307, kGfx11),
+    row<pk_i16_f32, 0, B32, F32, F32>({"v_cvt_pk_i16_f32"}, v3, kNo, 0x306, kRdna),
+    row<pk_u16_f32, 0, B32, F32, F32>({"v_cvt_pk_u16_f32"}, v3, kNo, 0x307, kRdna),
 };
 
 }  // namespace convert_ops

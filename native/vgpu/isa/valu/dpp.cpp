@@ -35,7 +35,7 @@ bool dpp_control_known(const Dpp& dpp, Target target) {
   const unsigned c = dpp.control;
   if (c < 0x100 || (c > 0x100 && c <= 0x10f) || (c > 0x110 && c <= 0x11f) || (c > 0x120 && c <= 0x12f)) return true;
   if (c == 0x140 || c == 0x141 || (c >= 0x150 && c <= 0x15f)) return true;
-  if (family(target) == Family::gfx11) return c >= 0x160 && c <= 0x16f;
+  if (family(target) != Family::gfx9) return c >= 0x160 && c <= 0x16f;
   return c == 0x130 || c == 0x134 || c == 0x138 || c == 0x13c || c == 0x142 || c == 0x143;
 }
 

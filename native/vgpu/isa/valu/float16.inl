@@ -131,9 +131,9 @@ constexpr Row kRows[] = {
     row_acc<mad, kRounds, F16, F16, F16>({"v_mac_f16"}, v2, 0x23, kNo, kGfx9, kKeepsHalf),
     literal({"v_madmk_f16"}, 0x24, kNo, kGfx9, &with_literal<mad, F16, false>),
     literal({"v_madak_f16"}, 0x25, kNo, kGfx9, &with_literal<mad, F16, true>),
-    row_acc<fma, kRounds, F16D, F16D, F16D>({"v_fmac_f16"}, v2, kNo, 0x36, kGfx11),
-    literal({"v_fmamk_f16"}, kNo, 0x37, kGfx11, &with_literal<fma, F16D, false>),
-    literal({"v_fmaak_f16"}, kNo, 0x38, kGfx11, &with_literal<fma, F16D, true>),
+    row_acc<fma, kRounds, F16D, F16D, F16D>({"v_fmac_f16"}, v2, kNo, 0x36, kRdna),
+    literal({"v_fmamk_f16"}, kNo, 0x37, kRdna, &with_literal<fma, F16D, false>),
+    literal({"v_fmaak_f16"}, kNo, 0x38, kRdna, &with_literal<fma, F16D, true>),
     own2({"v_max_f16"}, 0x2d, 0x39, &two<true>),
     own2({"v_min_f16"}, 0x2e, 0x3a, &two<false>),
     row<ldexp_, kRounds, F16, F16, I16>({"v_ldexp_f16"}, v2, 0x33, 0x3b),
@@ -146,8 +146,8 @@ constexpr Row kRows[] = {
     own3({"v_min3_f16"}, 0x1f4, 0x249, &three<false, false>),
     own3({"v_max3_f16"}, 0x1f7, 0x24c, &three<true, true>),
     row<med3, 0, F16, F16, F16, F16>({"v_med3_f16"}, v3, 0x1fa, 0x24f, kAllTargets, kKeepsHalf),
-    own3({"v_maxmin_f16"}, kNo, 0x260, &three<true, false>, kGfx11),
-    own3({"v_minmax_f16"}, kNo, 0x261, &three<false, true>, kGfx11),
+    own3({"v_maxmin_f16"}, kNo, 0x260, &three<true, false>, kRdna),
+    own3({"v_minmax_f16"}, kNo, 0x261, &three<false, true>, kRdna),
 };
 
 }  // namespace float16_ops

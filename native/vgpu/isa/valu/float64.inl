@@ -65,6 +65,8 @@ constexpr Row kRows[] = {
     row<fma, kRounds, F64, F64, F64, F64>({"v_fma_f64"}, v3, 0x1cc, 0x214),
     row<add, kRounds, F64, F64, F64>({"v_add_f64"}, v3, 0x280, 0x327),
     row<mul, kRounds, F64, F64, F64>({"v_mul_f64"}, v3, 0x281, 0x328),
+    row<add, kRounds, F64, F64, F64>({"v_add_f64"}, v2, kNo, 0x02, kGfx12),
+    row<mul, kRounds, F64, F64, F64>({"v_mul_f64"}, v2, kNo, 0x06, kGfx12),
     row_own({"v_min_f64"}, v3, 0x282, 0x329, kAllTargets, d, d, d, n, &two<false>, kFloatMods),
     row_own({"v_max_f64"}, v3, 0x283, 0x32a, kAllTargets, d, d, d, n, &two<true>, kFloatMods),
     row<ldexp_, kRounds, F64, F64, I32>({"v_ldexp_f64"}, v3, 0x284, 0x32b),

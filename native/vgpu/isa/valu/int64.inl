@@ -45,6 +45,7 @@ constexpr Row kRows[] = {
     row<mov, 0, B64, B64>({"v_mov_b64"}, v1, 0x38, kNo, kGfx940),
     row<lshl_add, 0, U64, U64, U32, U64>({"v_lshl_add_u64"}, v3, 0x208, kNo, kGfx940),
     row<lshl_rev, 0, U64, U32, U64>({"v_lshlrev_b64"}, v3, 0x28f, 0x33c),
+    row<lshl_rev, 0, U64, U32, U64>({"v_lshlrev_b64"}, Format::vop2, kNo, 0x1f, kGfx12),
     row<lshr_rev, 0, U64, U32, U64>({"v_lshrrev_b64"}, v3, 0x290, 0x33d),
     row<ashr_rev, 0, I64, U32, I64>({"v_ashrrev_i64"}, v3, 0x291, 0x33e),
     row_own({"v_mad_u64_u32"}, v3, 0x1e8, 0x2fe, kAllTargets, Type::u64, Type::u32, Type::u32, Type::u64, &mad_wide<uint32_t>,

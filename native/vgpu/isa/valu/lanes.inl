@@ -152,7 +152,7 @@ template <class D>
 inline void put_plain(Wave& w, const Inst& in, uint64_t mask, const Dest& result) {
   uint32_t* const dst = w.vreg(in.dst.index);
   if constexpr (D::half) {
-    const bool keeps = w.target == Target::gfx1100 || (in.row->flags & kKeepsHalf);
+    const bool keeps = contains(kRdna, w.target) || (in.row->flags & kKeepsHalf);
     const uint32_t kept = keeps ? 0xffff0000u : 0u;
     each_lane(w, [=, value = result.lo](std::size_t l) { value[l] = (value[l] & 0xffffu) | (dst[l] & kept); });
   }

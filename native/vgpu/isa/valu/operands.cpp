@@ -198,20 +198,27 @@ void blend(std::uint32_t* dst, const std::uint32_t* value, std::uint64_t mask) {
   }
 }
 
+namespace {
+
+// Output denormals, output modifier, clamp.
+void finish_float(const Wave& wave, const Inst& inst, Type type, bool keep_denormals, Dest result) {
+  if (!keep_denormals && !outputs_kept(wave, type)) flush(type, result.lo, result.hi);
+  // Kept denormals and the IEEE mode switch the output modifier off.
+  if (inst.omod && !outputs_kept(wave, type) && !wave.mode.ieee) scale_output(type, inst.omod, result.lo, result.hi);
+  if (inst.clamp) clamp_unit(wave, type, result.lo, result.hi);
+}
+
+}  // namespace
+
 void commit(Wave& wave, const Inst& inst, Type type, std::uint64_t mask, Dest result, bool keep_denormals) {
-  if (is_float(type)) {
-    if (!keep_denormals && !outputs_kept(wave, type)) flush(type, result.lo, result.hi);
-    // Kept denormals and the IEEE mode switch the output modifier off.
-    if (inst.omod && !outputs_kept(wave, type) && !wave.mode.ieee) scale_output(type, inst.omod, result.lo, result.hi);
-    if (inst.clamp) clamp_unit(wave, type, result.lo, result.hi);
-  }
+  if (is_float(type)) finish_float(wave, inst, type, keep_denormals, result);
   std::uint32_t* dst = wave.vreg(inst.dst.index);
   if (inst.sdwa.present && inst.sdwa.dst_sel < 6) {
     for (unsigned l = 0; l < kLanes; ++l)
       result.lo[l] = place_sdwa(dst[l], result.lo[l], inst.sdwa.dst_sel, inst.sdwa.dst_unused);
   } else if (is_half(type) && !inst.sdwa.present) {
     const bool high = (inst.op_sel & 8) && !(inst.row->flags & kOwnOpSel);
-    const bool keeps = high || wave.target == Target::gfx1100 || (inst.row->flags & kKeepsHalf);
+    const bool keeps = high || contains(kRdna, wave.target) || (inst.row->flags & kKeepsHalf);
     for (unsigned l = 0; l < kLanes; ++l) {
       const std::uint32_t value = result.lo[l] & 0xffffu;
       result.lo[l] = high ? (dst[l] & 0xffffu) | value << 16 : keeps ? (dst[l] & 0xffff0000u) | value : value;
@@ -221,6 +228,13 @@ void commit(Wave& wave, const Inst& inst, Type type, std::uint64_t mask, Dest re
   }
   blend(dst, result.lo, mask);
   if (is_wide(type)) blend(wave.vreg(inst.dst.index + 1u), result.hi, mask);
+}
+
+std::uint32_t scalar_result(const Wave& wave, const Inst& inst, Type type, std::uint32_t value) {
+  LaneBuffer one;
+  std::fill_n(one.lane, kLanes, value);
+  finish_float(wave, inst, type, false, {one.lane, nullptr});
+  return one.lane[0];
 }
 
 bool accepted_slow(Wave& wave, const Inst& inst) {

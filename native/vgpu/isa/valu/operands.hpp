@@ -78,6 +78,8 @@ bool accepted_slow(Wave& wave, const Inst& inst);
 inline bool accepted(Wave& wave, const Inst& inst) {
   return inst.vet != Inst::Vet::none || accepted_slow(wave, inst);
 }
+// What commit() does to a value on its way to a register, for a result in an SGPR.
+std::uint32_t scalar_result(const Wave& wave, const Inst& inst, Type type, std::uint32_t value);
 void stop_illegal_register(Wave& wave, const Inst& inst);
 
 // Sets the host's rounding mode for one operation when the wave's differs from nearest even.

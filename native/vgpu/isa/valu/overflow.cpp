@@ -83,6 +83,16 @@ void execute_halves(Wave& w, const Inst& in, bool packed, bool mixed) {
     if (packed || r == result) saturate_half(w, in, r, mask & ~infinite.lanes[r]);
 }
 
+// v_s_*_f16 of gfx12: one source and one result, both scalar.
+void execute_scalar_half(Wave& w, const Inst& in) {
+  Infinite infinite;
+  look_at_values(w, in, 0, infinite);
+  in.handler(w, in);
+  if (w.state == Wave::State::stopped || (infinite.lanes[0] & 1)) return;
+  const std::uint32_t half = read_scalar32(w, in.dst);
+  if (infinite16(half)) write_scalar32(w, in.dst, half - 1);
+}
+
 // What a number that is too large becomes in an 8-bit format, and the largest number. On gfx942 the former has no sign.
 struct Ends {
   std::uint32_t too_large, largest, mask;
@@ -122,6 +132,7 @@ void execute_saturating(Wave& w, const Inst& in) {
     return w.stop(Outcome::Kind::unimplemented, "this conversion with MODE.FP16_OVFL");
   const bool mixed = name == "v_fma_mixlo_f16" || name == "v_fma_mixhi_f16", packed = in.row && in.row->dst == Type::pkf16;
   if (!mixed && !packed && !(in.row && in.row->dst == Type::f16)) return in.handler(w, in);
+  if (in.row->flags & kScalarDst) return execute_scalar_half(w, in);
   execute_halves(w, in, packed, mixed);
 }
 

@@ -100,6 +100,20 @@ template <bool kMax>
 constexpr auto nan_wins3_f = [](uint32_t a, uint32_t b, uint32_t c) {
   return float_to_half(extreme_nan<kMax>(extreme_nan<kMax>(half_to_float(a), half_to_float(b)), half_to_float(c)));
 };
+// The two forms of gfx12.
+template <bool kMax>
+constexpr auto number_f = [](uint32_t a, uint32_t b) {
+  const float x = half_to_float(a), y = half_to_float(b);
+  return float_to_half(choose(is_nan(x) & is_nan(y), quiet(x), extreme<kMax, false>(x, y)));
+};
+template <bool kMax>
+constexpr auto propagating_f = [](uint32_t a, uint32_t b) -> uint32_t {
+  const auto is_nan16 = [](uint32_t v) { return (v & 0x7fffu) > 0x7c00u; };
+  const auto signals = [&](uint32_t v) { return is_nan16(v) && !(v & 0x200u); };
+  if (signals(a) || (is_nan16(a) && !signals(b))) return (a & 0xffffu) | 0x200u;
+  if (is_nan16(b)) return (b & 0xffffu) | 0x200u;
+  return float_to_half(extreme<kMax, false>(half_to_float(a), half_to_float(b)));
+};
 // The old destination is the addend.
 inline void pk_fmac(Wave& w, const Inst& in) {
   Inst full = in;
@@ -337,6 +351,9 @@ constexpr Row int3(const char* name, uint16_t op, Handler handler) {
 constexpr Row half2(const char* name, uint16_t op, Handler handler) {
   return row_own({name}, p, op, op, kAllTargets, h, h, h, n, handler, kFloatMods);
 }
+constexpr Row half12(const char* name, uint16_t op, Handler handler) {
+  return row_own({name}, p, kNo, op, kGfx12, h, h, h, n, handler, kFloatMods);
+}
 constexpr Row dot(Names names, uint16_t op9, uint16_t op11, TargetSet targets, Type t, Handler handler, unsigned flags = 0) {
   return row_own(names, p, op9, op11, targets, t, b, b, t, handler, kIntClamp | flags);
 }
@@ -366,6 +383,10 @@ constexpr Row kRows[] = {
     half2("v_pk_max_f16", 0x12, &halves<extreme_f<true>, true, 2>),
     row_own({"v_pk_minimum3_f16"}, p, 0x1b, kNo, kGfx950, h, h, h, h, &halves<nan_wins3_f<false>, true, 3>, kFloatMods),
     row_own({"v_pk_maximum3_f16"}, p, 0x1c, kNo, kGfx950, h, h, h, h, &halves<nan_wins3_f<true>, true, 3>, kFloatMods),
+    half12("v_pk_min_num_f16", 0x1b, &halves<number_f<false>, true, 2>),
+    half12("v_pk_max_num_f16", 0x1c, &halves<number_f<true>, true, 2>),
+    half12("v_pk_minimum_f16", 0x1d, &halves<propagating_f<false>, true, 2>),
+    half12("v_pk_maximum_f16", 0x1e, &halves<propagating_f<true>, true, 2>),
     row_own({"v_pk_fmac_f16"}, v2, 0x3c, 0x3c, kAllTargets, h, h, h, n, &pk_fmac, kReadsDst | kOwnOperands),
     row_own({"v_fma_mix_f32"}, p, 0x20, 0x20, kAllTargets, f32, f32, f32, f32, &fma_mix<MixDst::full>, kFloatMods | kPackedDpp),
     row_own({"v_fma_mixlo_f16"}, p, 0x21, 0x21, kAllTargets, Type::f16, f32, f32, f32, &fma_mix<MixDst::low>, kFloatMods | kPackedDpp | kReadsDst),
@@ -378,22 +399,22 @@ constexpr Row kRows[] = {
     dot({"v_dot2_i32_i16"}, 0x26, kNo, kGfx9, i32, &dot_int<16, Sign::yes, false>),
     dot({"v_dot2_u32_u16"}, 0x27, kNo, kGfx9, u32, &dot_int<16, Sign::no, false>),
     dot({"v_dot4_i32_i8"}, 0x28, kNo, kGfx9, i32, &dot_int<8, Sign::yes, false>),
-    dot({"v_dot4_i32_iu8"}, kNo, 0x16, kGfx11, i32, &dot_int<8, Sign::by_neg, false>, kOwnOpSel),
+    dot({"v_dot4_i32_iu8"}, kNo, 0x16, kRdna, i32, &dot_int<8, Sign::by_neg, false>, kOwnOpSel),
     dot({"v_dot4_u32_u8"}, 0x29, 0x17, kAllTargets, u32, &dot_int<8, Sign::no, false>),
     dot({"v_dot8_i32_i4"}, 0x2a, kNo, kGfx9, i32, &dot_int<4, Sign::yes, false>),
-    dot({"v_dot8_i32_iu4"}, kNo, 0x18, kGfx11, i32, &dot_int<4, Sign::by_neg, false>, kOwnOpSel),
+    dot({"v_dot8_i32_iu4"}, kNo, 0x18, kRdna, i32, &dot_int<4, Sign::by_neg, false>, kOwnOpSel),
     dot({"v_dot8_u32_u4"}, 0x2b, 0x19, kAllTargets, u32, &dot_int<4, Sign::no, false>),
     dot_acc({"v_dot2c_i32_i16"}, 0x38, kNo, kGfx9, i32, &dot_int<16, Sign::yes, true>),
     dot_acc({"v_dot4c_i32_i8"}, 0x39, kNo, kGfx9, i32, &dot_int<8, Sign::yes, true>),
     dot_acc({"v_dot8c_i32_i4"}, 0x3a, kNo, kGfx9, i32, &dot_int<4, Sign::yes, true>),
     dot_acc({"v_dot2c_f32_f16", "v_dot2acc_f32_f16"}, 0x37, 0x02, kAllTargets, f32, &dot2_acc<false>, kApproximate),
-    row_own({"v_dual_dot2acc_f32_f16"}, vd, kNo, 12, kGfx11, f32, b, b, n, &dot2_acc<false>, kReadsDst | kApproximate),
-    row_own({"v_dual_dot2acc_f32_bf16"}, vd, kNo, 13, kGfx11, f32, b, b, n, &dot2_acc<true>, kReadsDst | kApproximate),
+    row_own({"v_dual_dot2acc_f32_f16"}, vd, kNo, 12, kRdna, f32, b, b, n, &dot2_acc<false>, kReadsDst | kApproximate),
+    row_own({"v_dual_dot2acc_f32_bf16"}, vd, kNo, 13, kRdna, f32, b, b, n, &dot2_acc<true>, kReadsDst | kApproximate),
     row_own({"v_dot2_f32_f16"}, p, 0x23, 0x13, kAllTargets, f32, h, h, f32, &dot2_3p<false>, kFloatMods | kPackedDpp | kApproximate),
-    row_own({"v_dot2_f16_f16"}, v3, kNo, 0x266, kGfx11, Type::f16, b, b, Type::f16, &dot2_half<false>, kFloatMods | kApproximate),
-    row_own({"v_dot2_bf16_bf16"}, v3, kNo, 0x267, kGfx11, Type::b16, b, b, Type::b16, &dot2_half<true>, kApproximate),
+    row_own({"v_dot2_f16_f16"}, v3, kNo, 0x266, kRdna, Type::f16, b, b, Type::f16, &dot2_half<false>, kFloatMods | kApproximate),
+    row_own({"v_dot2_bf16_bf16"}, v3, kNo, 0x267, kRdna, Type::b16, b, b, Type::b16, &dot2_half<true>, kApproximate),
     dot_acc({"v_dot2c_f32_bf16"}, 0x16, kNo, kGfx950, f32, &dot2_acc<true>, kApproximate),
-    row_own({"v_dot2_f32_bf16"}, p, 0x1a, 0x1a, kGfx950 | kGfx11, f32, h, h, f32, &dot2_3p<true>, kFloatMods | kApproximate),
+    row_own({"v_dot2_f32_bf16"}, p, 0x1a, 0x1a, kGfx950 | kRdna, f32, h, h, f32, &dot2_3p<true>, kFloatMods | kApproximate),
 };
 
 }  // namespace packed_ops

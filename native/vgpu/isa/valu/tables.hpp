@@ -14,7 +14,7 @@
 
 #define KERNCAP_VALU_TABLES(X) \
   X(int32_rows) X(int64_rows) X(int16_rows) X(float32_rows) X(float64_rows) X(float16_rows) X(convert_rows) \
-  X(compare_rows) X(divide_rows) X(cross_rows) X(packed_rows) X(matrix_rows) X(sparse_rows) X(wmma_rows) \
+  X(compare_rows) X(divide_rows) X(cross_rows) X(packed_rows) X(matrix_rows) X(sparse_rows) X(wmma_rows) X(wmma12_rows) X(gfx12_rows) \
   X(scaled_rows) X(scaled_matrix_rows)
 
 namespace kerncap::vgpu::isa::valu {
