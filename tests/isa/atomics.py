@@ -76,7 +76,7 @@ def statement(row: dict[str, Any], target: str, *, returns: bool) -> str:
     wide = element(row) in ("b64", "f64")
     first = "v[2:5]" if "cmpswap" in name and wide else "v[2:3]" if wide or "cmpswap" in name else "v2"
     result = "v[20:21]" if wide else "v20"
-    bit = (" sc0" if target == "gfx942" else " glc") if returns else ""
+    bit = (" sc0" if target in ("gfx942", "gfx950") else " glc") if returns else ""
     if space == "ds":
         data = first if len(sources(row)) == 1 else f"{first}, {'v[4:5]' if wide else 'v4'}"
         return f"{name} {result + ', ' if returns else ''}v26, {data}"
