@@ -28,6 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with SIGINT ignored, which programs inherit; tests send it to their own.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # nohup ignores this one. With a handler it is still no end for us, and what we start begins with the default.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
     config.addinivalue_line("markers", "full: only in `make test-full`, not in the declared subset of `make test`")
     config.addinivalue_line("markers", "soak: repeated by `make test-soak`")
     config.addinivalue_line("markers", "apps: real programs in images of their own, only in `make test-apps`")

@@ -5,6 +5,8 @@ The expected values are the program's own.
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,24 @@ def test_streams_that_run_and_one_that_waits_for_the_target(workbench: Workbench
     assert set(before) == {11}
     assert set(after) == {111}
     assert set(memory.integers(1, 1 << 13)[1]) == {111}
+
+
+def test_signals_are_given_back(workbench: Workbench) -> None:
+    """The newer runtime counts those that are left when it shuts down: HIP leaves some for streams that stay."""
+    library = workbench.container.native_dir / "libkerncap-vgpu.so"
+    for program, kernel in (("streams", "add_hundred"), ("vector_add", "vector_add")):
+        path = workbench.program(program)
+        alone = workbench.container.run([path], env={"KERNCAP_VGPU": TARGET, "LD_PRELOAD": str(library)})
+        out = workbench.work / f"signals-{program}.kcap"
+        argv = ["extract", kernel, "-o", out, *DEVICE, "--self-check", "0", "--", path]
+        captured = workbench.kerncap(*argv)
+        assert captured.returncode == 0, captured.stderr
+        assert left_signals(captured) <= left_signals(alone)
+
+
+def left_signals(done: subprocess.CompletedProcess[str]) -> int:
+    found = re.search(r"SharedSignalPool, (\d+) Signals leaked", done.stdout + done.stderr)
+    return int(found[1]) if found else 0
 
 
 @pytest.mark.parametrize(("dispatch", "before", "after"), [(0, 7, 14), (1, 14, 28)])

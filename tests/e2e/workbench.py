@@ -112,8 +112,6 @@ class Workbench:
             done = self.kerncap(*argv)
             if done.returncode != 0 or "EXIT-SUCCESS" not in done.stdout:
                 pytest.fail(f"extract: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
-            # Of the runtime, about signals of the tool that were left when it shut down.
-            assert "leaked" not in done.stdout + done.stderr
             self._captures[case, target] = out
         return self._captures[case, target]
 
