@@ -34,6 +34,8 @@ class Order:
     after: str = "continue"
     timeout_s: float = 3600.0
     dispatch_timeout_s: float = 300.0
+    pid: int | None = None
+    """Of the process that is asked; None: the command is started for the capture."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Captured:
     """A whole capture and how the application ended."""
 
     directory: Path
-    returncode: int
+    returncode: int | None
+    """None: it goes on."""
     duration_s: float
 
     @property
@@ -114,16 +117,19 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
         return no_runtime(status, order.command)
-    return _no_match(order, seen, status)
+    return no_match(order, seen, status)
 
 
 def _again(order: Order, *options: str, kernel: str | None = None) -> str:
     """The same capture, typed otherwise."""
+    if order.pid is not None:
+        return typed("kerncap", "trigger", order.pid, kernel or order.selection.kernel, *options)
     words = ("kerncap", "extract", kernel or order.selection.kernel, "--device", str(order.device))
     return typed(*words, *options, "--", *order.command)
 
 
-def _no_match(order: Order, seen: Listing, status: str) -> KerncapError:
+def no_match(order: Order, seen: Listing, status: str) -> KerncapError:
+    """Why nothing of what was dispatched is what was asked for."""
     wanted = order.selection
     if seen.matched:
         return _not_this_dispatch(order, seen, status)
@@ -138,7 +144,8 @@ def _no_match(order: Order, seen: Listing, status: str) -> KerncapError:
     if listed:
         text += f"; {what}: " + ", ".join(listed)
     # Whole names match exactly, whatever templates and namespaces they hold.
-    hint = _again(order, kernel=near[0]) if near else _again(order, "--list", kernel="*")
+    everything = "--timeout 600" if order.pid is not None else _again(order, "--list", kernel="*")
+    hint = _again(order, kernel=near[0]) if near else everything
     return CaptureError(f"{text}; the application {status}", code="capture.no-match", hint=hint)
 
 
@@ -156,5 +163,8 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
     if launches:
         text += "; it was launched with " + ", ".join(sorted(launches)[:_LISTED])
-    hint = _again(order, "--list") if wanted.geometry else "--after-ms 0"
+    if order.pid is not None:
+        hint = "--timeout 600  # it may come later"
+    else:
+        hint = _again(order, "--list") if wanted.geometry else "--after-ms 0"
     return CaptureError(text, code="capture.no-such-dispatch", hint=hint)

@@ -50,7 +50,7 @@ def run_under_tool(
     control: Mapping[str, Any],
     native_files: native.NativeFiles,
     *,
-    timeout_s: float,
+    timeout_s: float | None,
     environment: Mapping[str, str] | None = None,
     on_stdout: proc.Sink | None = None,
     on_stderr: proc.Sink | None = None,
@@ -98,8 +98,10 @@ def _load(path: Path) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def describe_status(returncode: int) -> str:
-    """`exited with 3`, `was killed by SIGSEGV`."""
+def describe_status(returncode: int | None) -> str:
+    """`exited with 3`, `was killed by SIGSEGV`, `goes on`."""
+    if returncode is None:
+        return "goes on"
     if returncode >= 0:
         return f"exited with {returncode}"
     try:

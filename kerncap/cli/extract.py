@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kerncap.cli import completion, options
+from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table, to_stderr
 from kerncap.errors import UsageError, typed
 
@@ -17,77 +17,40 @@ if TYPE_CHECKING:
     from kerncap.native import Device
     from kerncap.workflows.extract import Extracted
 
-_PANEL = "Which dispatch"
 _MOST_NAMES = 12
 
 
 def extract(
-    kernel: Annotated[
-        str,
-        typer.Argument(metavar="KERNEL", help="Base name, demangled name, glob, regex or mangled name (--match)."),
-    ],
+    kernel: options.KernelArgument,
     command: Annotated[list[str], typer.Argument(metavar="CMD", help="The application and its arguments, after --.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Reproducer directory to make; default: NAME.kcap.")
     ] = None,
-    match: Annotated[
-        str,
-        typer.Option(
-            "--match",
-            help="How KERNEL names it: auto, exact (whole demangled name), base, glob, regex or mangled.",
-            autocompletion=completion.matches,
-            rich_help_panel=_PANEL,
-        ),
-    ] = "auto",
-    dispatch: Annotated[
-        int,
-        typer.Option(
-            "--dispatch",
-            "--launch-skip",
-            help="Which of the dispatches that match, counted from 0.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = 0,
+    match: options.MatchOption = "auto",
+    dispatch: options.DispatchOption = 0,
     launch_count: Annotated[
-        int, typer.Option("--launch-count", help="How many dispatches: 1.", rich_help_panel=_PANEL)
+        int, typer.Option("--launch-count", help="How many dispatches: 1.", rich_help_panel=options.WHICH_DISPATCH)
     ] = 1,
-    grid: Annotated[
-        str | None,
-        typer.Option("--grid", metavar="X[xYxZ]", help="Only with this grid, in workitems.", rich_help_panel=_PANEL),
-    ] = None,
-    workgroup: Annotated[
-        str | None,
-        typer.Option("--workgroup", metavar="X[xYxZ]", help="Only with this workgroup.", rich_help_panel=_PANEL),
-    ] = None,
+    grid: options.GridOption = None,
+    workgroup: options.WorkgroupOption = None,
     after_ms: Annotated[
         float,
-        typer.Option("--after-ms", help="Only so many ms after the HSA runtime was loaded.", rich_help_panel=_PANEL),
+        typer.Option(
+            "--after-ms",
+            help="Only so many ms after the HSA runtime was loaded.",
+            rich_help_panel=options.WHICH_DISPATCH,
+        ),
     ] = 0.0,
     list_only: Annotated[
         bool,
-        typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=_PANEL),
+        typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=options.WHICH_DISPATCH),
     ] = False,
-    source_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--source-dir",
-            help="Carry the kernel's source: the project's folder, with a compile_commands.json in it or in build/.",
-        ),
-    ] = None,
-    compile_db: Annotated[
-        Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
-    ] = None,
+    source_dir: options.SourceDirOption = None,
+    compile_db: options.CompileDbOption = None,
     device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
-    after: Annotated[
-        str,
-        typer.Option(
-            "--after", help="What the application does after the capture: continue, or stop with exit status 0."
-        ),
-    ] = "continue",
-    self_check: Annotated[
-        int, typer.Option("--self-check", help="Replays of the capture before it is done; 0: none.")
-    ] = 2,
+    after: options.AfterOption = "continue",
+    self_check: options.SelfCheckOption = 2,
     propagate_exit: Annotated[
         bool, typer.Option("--propagate-exit", help="Exit with the application's status when the capture is done.")
     ] = False,
@@ -112,8 +75,7 @@ def extract(
     options.check_seconds("--timeout", timeout, "3600")
     if list_only:
         return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
-    if after not in ("continue", "stop"):
-        raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue  # or stop")
+    options.check_after(after)
     options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
     order = Order(
         selection=selection,
@@ -129,12 +91,12 @@ def extract(
     if as_json:
         print_json(extracted.to_json())
     else:
-        _print(extracted)
+        print_extracted(extracted)
     if extracted.source_error is not None:
         note(f"{extracted.directory} is whole, but without source:")
         print_error(extracted.source_error, as_json=False)
         return extracted.source_error.exit_code
-    if propagate_exit:
+    if propagate_exit and extracted.returncode is not None:
         return shell_status(extracted.returncode)
     return 0
 
@@ -179,7 +141,7 @@ def _list_near(selection: Selection, listing: Listing) -> None:
     say("dispatched, " + ("and alike" if len(near) < len(names) else "all of them") + ": " + ", ".join(near))
 
 
-def _print(extracted: Extracted) -> None:
+def print_extracted(extracted: Extracted) -> None:
     from kerncap.bundle.location import tar_name
 
     capture, index = extracted.bundle.capture, extracted.bundle.index

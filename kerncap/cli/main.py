@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 COMMANDS: tuple[str, ...] = (
     "profile",
     "extract",
+    "attachable",
+    "trigger",
     "pack",
     "unpack",
     "push",

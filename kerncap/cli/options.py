@@ -42,6 +42,56 @@ ApplicationDeviceOption = Annotated[
         autocompletion=completion.devices,
     ),
 ]
+# Which dispatch, for the commands that capture one.
+WHICH_DISPATCH = "Which dispatch"
+KernelArgument = Annotated[
+    str, typer.Argument(metavar="KERNEL", help="Base name, demangled name, glob, regex or mangled name (--match).")
+]
+MatchOption = Annotated[
+    str,
+    typer.Option(
+        "--match",
+        help="How KERNEL names it: auto, exact (whole demangled name), base, glob, regex or mangled.",
+        autocompletion=completion.matches,
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+DispatchOption = Annotated[
+    int,
+    typer.Option(
+        "--dispatch",
+        "--launch-skip",
+        help="Which of the dispatches that match, counted from 0.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+GridOption = Annotated[
+    str | None,
+    typer.Option(
+        "--grid", metavar="X[xYxZ]", help="Only with this grid, in workitems.", rich_help_panel=WHICH_DISPATCH
+    ),
+]
+WorkgroupOption = Annotated[
+    str | None,
+    typer.Option("--workgroup", metavar="X[xYxZ]", help="Only with this workgroup.", rich_help_panel=WHICH_DISPATCH),
+]
+SourceDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--source-dir",
+        help="Carry the kernel's source: the project's folder, with a compile_commands.json in it or in build/.",
+    ),
+]
+CompileDbOption = Annotated[
+    Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
+]
+AfterOption = Annotated[
+    str,
+    typer.Option("--after", help="What the application does after the capture: continue, or stop with exit status 0."),
+]
+SelfCheckOption = Annotated[
+    int, typer.Option("--self-check", help="Replays of the capture before it is done; 0: none.")
+]
 HsacoOption = Annotated[
     Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
 ]
@@ -72,6 +122,12 @@ def check_memory(memory: int | None) -> None:
             code="usage.number",
             hint=f"--memory {1 << 30}",
         )
+
+
+def check_after(after: str) -> None:
+    """Raises: UsageError `usage.after`."""
+    if after not in ("continue", "stop"):
+        raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue  # or stop")
 
 
 def check_seconds(name: str, value: float, example: str) -> None:

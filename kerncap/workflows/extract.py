@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
+from kerncap.capture.attach import Attached, capture_on_demand
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.capture.tool import describe_status
 from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError
@@ -50,7 +52,8 @@ class Extracted:
 
     directory: Path
     bundle: Bundle
-    returncode: int
+    returncode: int | None
+    """None: the application goes on."""
     self_check: dict[str, Any] | None
     source_error: CompileError | None
 
@@ -84,6 +87,19 @@ def default_output(kernel: str) -> Path:
 
 def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None) -> Extracted:
     """Raises: UsageError `usage.output-exists`; CaptureError; HostError. Nothing is left of a capture that failed."""
+
+    def capture(work: Path, files: native.NativeFiles) -> Captured:
+        return run_application(request.order, work, files, on_stdout=on_stdout, on_stderr=on_stderr)
+
+    return _extracted(request, capture)
+
+
+def trigger(request: Request, process: Attached) -> Extracted:
+    """As extract(), of a process that runs already. It may use the time limit of the order to dispatch the kernel."""
+    return _extracted(request, lambda work, files: capture_on_demand(process, request.order, work))
+
+
+def _extracted(request: Request, capture: Callable[[Path, native.NativeFiles], Captured]) -> Extracted:
     native_files = native.find_native()
     if request.self_check < 0:
         raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
@@ -96,7 +112,7 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
         # The tool library renames inside its work directory, and we out of it: all on one file system.
         work = partial / ".work"
         work.mkdir()
-        captured = run_application(request.order, work, native_files, on_stdout=on_stdout, on_stderr=on_stderr)
+        captured = capture(work, native_files)
         (work / "capture").rename(partial / "capture")
         remove_tree(work)
         source_error = _seal(request, captured, partial)

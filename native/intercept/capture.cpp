@@ -28,13 +28,6 @@ constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtim
 constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
 constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
 
-hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
-  if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
-    static_cast<Capture*>(data)->memory_fault(event->memory_fault.virtual_address);
-  }
-  return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
-}
-
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Clock::duration to_duration(double seconds) {
@@ -60,16 +53,14 @@ void end_process(int status) {
 
 }  // namespace
 
-Capture::Capture(Tool& tool)
-    : tool_(tool), counts_from_(Clock::now() + to_duration(tool.control.after_ms / 1000)) {}
+Capture::Capture(Tool& tool, Control control)
+    : tool_(tool), control_(std::move(control)), counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)) {}
 
 void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
-  if (gates_ || !tool_.control.kernel || tool_.control.mode != Mode::Capture) return;
+  if (gates_ || !control_.kernel || control_.mode != Mode::Capture) return;
   gates_ = std::make_unique<Gates>();
   for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
-  tool_.topology();
-  check(hsa().amd.hsa_amd_register_system_event_handler_fn(on_system_event, this), "hsa_amd_register_system_event_handler");
 }
 
 bool Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
@@ -82,17 +73,17 @@ bool Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
   } catch (const std::bad_alloc&) {
     note_bookkeeping_failure();
   }
-  if (tool_.control.mode != Mode::Capture || !tool_.control.launch.accepts(grid, workgroup)) return false;
-  return matches_.fetch_add(1, std::memory_order_relaxed) == tool_.control.dispatch;
+  if (control_.mode != Mode::Capture || !control_.launch.accepts(grid, workgroup)) return false;
+  return matches_.fetch_add(1, std::memory_order_relaxed) == control_.dispatch;
 }
 
 bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
                     hsa_amd_queue_intercept_packet_writer writer) noexcept {
   try {
-    if (!take_claim(tool_.control.work_dir)) {
+    if (!take_claim(control_.work_dir)) {
       log::info("another process captures; this one goes on without");
       phase_ = Phase::Over;
-      stepped_aside = true;
+      tool_.step_aside();
       return false;
     }
     if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
@@ -172,7 +163,7 @@ void Capture::run() noexcept {
   } catch (const std::exception& error) {
     failure = Error("capture.internal", error.what());
   }
-  if (!failure && tool_.control.stop_after && !disturbed()) {
+  if (!failure && control_.stop_after && !disturbed()) {
     // The application stands at the captured dispatch until here, and does not get beyond it.
     tool_.report_seen();
     end_process(0);
@@ -180,7 +171,7 @@ void Capture::run() noexcept {
   gates_->open_target.set(0);
   gates_->open_rest.set(0);
   cut_.release();
-  if (failure) remove_quietly(tool_.control.work_dir / "capture.partial");
+  if (failure) remove_quietly(control_.work_dir / "capture.partial");
   if (failure && failure->code() == "host.disk-full") {
     failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
   }
@@ -194,7 +185,7 @@ void Capture::run() noexcept {
 CaptureFacts Capture::describe_target() {
   CaptureFacts facts;
   facts.packet = job_.packet;
-  facts.match_index = tool_.control.dispatch;
+  facts.match_index = control_.dispatch;
   facts.queue_index = job_.queue_index;
   facts.kernel = job_.kernel;
   auto code = tool_.kernels.code_of(*job_.kernel);
@@ -221,11 +212,11 @@ void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
 }
 
 void Capture::take() {
-  const auto deadline = Clock::now() + to_duration(tool_.control.timeout_s);
+  const auto deadline = Clock::now() + to_duration(control_.timeout_s);
   const auto waited = wait_done(gates_->before, deadline, [this] { return disturbed(); });
   require_undisturbed();
   if (waited == Waited::TimedOut) {
-    throw Error("capture.timeout", "the packets before the dispatch did not end in time", longer(tool_.control));
+    throw Error("capture.timeout", "the packets before the dispatch did not end in time", longer(control_));
   }
 
   const auto started = Clock::now();
@@ -235,17 +226,17 @@ void Capture::take() {
   cut_.hold(tool_.queues, *job_.queue, hold_limit);
   cut_.drain_copies(tool_.topology(), hold_limit);
 
-  const auto partial = tool_.control.work_dir / "capture.partial";
+  const auto partial = control_.work_dir / "capture.partial";
   remove_quietly(partial);  // of a process that was killed
   fs::create_directories(partial / "blobs/sha256");
   facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
   auto regions = tool_.memory.closure(job_.kernel->agent);
   add_variables(regions, module_variables(*job_.kernel));
   add_variables(regions, unnamed_variables(facts));
-  Snapshot snapshot(partial, tool_.control, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
+  Snapshot snapshot(partial, control_, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
     require_undisturbed();
     if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
-    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(tool_.control));
+    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
   });
   read_kernarg(facts, snapshot);
   snapshot.take_pre();
@@ -260,7 +251,7 @@ void Capture::take() {
   if (facts.outcome == "completed") {
     snapshot.take_post();
     facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
-    if (!tool_.control.stop_after) {
+    if (!control_.stop_after) {
       // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
       facts.reasons = disturbances();
       forward_completion();
@@ -294,7 +285,7 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
     return;
   }
   if (waited == Waited::Stopped) require_undisturbed();
-  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(tool_.control));
+  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(control_));
 }
 
 std::vector<std::string> Capture::disturbances() const {
@@ -306,7 +297,7 @@ std::vector<std::string> Capture::disturbances() const {
 }
 
 void Capture::seal(CaptureFacts& facts, const Index& index) {
-  const auto& work_dir = tool_.control.work_dir;
+  const auto& work_dir = control_.work_dir;
   const auto partial = work_dir / "capture.partial";
   write_json_atomic(partial / "index.json", to_json(index));
   write_json_atomic(partial / "capture.json", capture_document(facts, index));
@@ -332,10 +323,10 @@ void Capture::forward_completion() noexcept {
 }
 
 void Capture::end(const std::optional<Error>& failure) noexcept {
-  stepped_aside = true;
+  tool_.step_aside();
   if (failure) {
     log::error(failure->what());
-    write_error(tool_.control.work_dir, *failure);
+    write_error(control_.work_dir, *failure);
   }
   tool_.report_seen();
   set_phase(Phase::Over);
@@ -372,13 +363,22 @@ void Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
 }
 
 void Capture::finish_before_exit() noexcept {
-  auto armed = Phase::Armed;
-  phase_.compare_exchange_strong(armed, Phase::Over);
+  call_off();
   std::unique_lock lock(mutex_);
-  if (!phase_changed_.wait_for(lock, to_duration(tool_.control.timeout_s), [&] { return phase_ == Phase::Over; })) return;
+  if (!phase_changed_.wait_for(lock, to_duration(control_.timeout_s), [&] { return phase_ == Phase::Over; })) return;
   // Not for long: after a capture that failed the worker waits for the dispatch, which may never end.
   phase_changed_.wait_for(lock, worker_limit, [&] { return !submitted_ || worker_done_; });
   drop_signals();
+}
+
+bool Capture::over() noexcept {
+  const std::scoped_lock lock(mutex_);
+  return phase_ == Phase::Over && (!submitted_ || worker_done_);
+}
+
+bool Capture::call_off() noexcept {
+  auto armed = Phase::Armed;
+  return phase_.compare_exchange_strong(armed, Phase::Over);
 }
 
 void Capture::drop_signals() noexcept {

@@ -22,6 +22,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "intercept/control.hpp"
 #include "intercept/cut.hpp"
 #include "intercept/dependents.hpp"
 #include "intercept/kernels.hpp"
@@ -36,9 +37,10 @@ class Tool;
 
 class Capture {
  public:
-  explicit Capture(Tool& tool);
+  Capture(Tool& tool, Control control);
+  const Control& control() const noexcept { return control_; }
 
-  // What begin() needs and must not create under a queue's lock. Called when a queue is created.
+  // What begin() needs and must not create under a queue's lock. Called when a queue is created, or a request comes.
   void prepare();
 
   // True for the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for.
@@ -63,6 +65,10 @@ class Capture {
   // Called by a copy that the application starts: waits (bounded) while a snapshot is taken, and from the target's submission on
   // when the copy depends on it.
   void delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
+  // Nothing is begun from now on. False: too late, or there is nothing to call off.
+  bool call_off() noexcept;
+  // It has ended, with or without a capture.
+  bool over() noexcept;
   // Waits for a capture that is under way; none begins from then on. Gives back the signals that no packet needs any more.
   void finish_before_exit() noexcept;
 
@@ -98,6 +104,7 @@ class Capture {
   void require_undisturbed() const;
 
   Tool& tool_;
+  const Control control_;
   std::atomic<Phase> phase_{Phase::Armed};
   const Clock::time_point counts_from_;
   std::atomic<std::uint64_t> named_{0};    // dispatches of kernels that are meant

@@ -26,7 +26,8 @@ Mode parse_mode(const Fields& fields) {
   if (word == "capture") return Mode::Capture;
   if (word == "list") return Mode::List;
   if (word == "profile") return Mode::Profile;
-  fields.fail("mode", "\"capture\", \"list\" or \"profile\"");
+  if (word == "attach") return Mode::Attach;
+  fields.fail("mode", "\"capture\", \"list\", \"profile\" or \"attach\"");
 }
 
 }  // namespace

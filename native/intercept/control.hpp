@@ -1,5 +1,5 @@
 // What the tool was asked to do. In: the control file (docs/interfaces.md, "Tool library"). Out: typed values.
-// Called once by entry.cpp.
+// Called by entry.cpp, and by attach.cpp for each request.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@ enum class Mode {
   Capture,  // one dispatch of `kernel`
   List,     // nothing is captured: what would match is written down
   Profile,  // nothing is captured: every dispatch is timed
+  Attach,   // nothing is captured until a request comes (attach.hpp)
 };
 
 struct Control {

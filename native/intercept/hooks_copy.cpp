@@ -9,7 +9,7 @@ namespace {
 
 void delay(std::uint32_t count = 0, const hsa_signal_t* dependencies = nullptr) noexcept {
   if (Inside::already()) return;
-  tool().capture.delay_copy({dependencies, dependencies == nullptr ? 0 : count});
+  tool().capture().delay_copy({dependencies, dependencies == nullptr ? 0 : count});
 }
 
 hsa_status_t memory_copy(void* to, const void* from, size_t size) noexcept {

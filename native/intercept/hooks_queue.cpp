@@ -24,7 +24,7 @@ void default_queue_error(hsa_status_t status, const hsa_queue_t* queue) {
 
 void on_queue_error(hsa_status_t status, hsa_queue_t* queue, void* data) noexcept {
   auto* state = static_cast<QueueState*>(data);
-  tool().capture.queue_failed(*state, status);
+  tool().capture().queue_failed(*state, status);
   if (state->callback != nullptr) {
     state->callback(status, queue, state->callback_data);
   } else {
@@ -54,7 +54,7 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
   const Inside inside;
   auto& state = *static_cast<QueueState*>(data);
   if (DispatchTimer* const timer = tool().timer()) return time_packets(*timer, state, {static_cast<const Packet*>(packets), count}, writer);
-  auto& capture = tool().capture;
+  auto& capture = tool().capture();
   const auto write = [&](std::span<const Packet> part) {
     if (capture.under_way()) return capture.pass_on(state, part, writer);
     writer(part.data(), part.size());
@@ -65,7 +65,7 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
                KernelEntry* kernel = tool().kernels.find(as_dispatch(packet).kernel_object);
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
-               if (!kernel->matched || !capture.wants(*kernel, packet)) return false;
+               if (!kernel->matched.load(std::memory_order_relaxed) || !capture.wants(*kernel, packet)) return false;
                flush();
                return capture.begin(state, *kernel, packet, index, writer);
              });
@@ -101,7 +101,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   state.queue = *queue;
   state.alive = true;
   if (tool().timer() != nullptr) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
-  tool().capture.queue_created();
+  tool().capture().queue_created();
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
   return HSA_STATUS_SUCCESS;
 }

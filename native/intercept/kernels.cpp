@@ -106,9 +106,9 @@ bool KernelRegistry::add(hsa_executable_t executable, hsa_executable_symbol_t sy
   entry->agent = symbol_info<hsa_agent_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_AGENT);
   entry->kernarg_size_attribute =
       symbol_info<std::uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
-  entry->matched = selector_.matches(entry->name, entry->demangled);
-  const bool matched = entry->matched;
   const std::scoped_lock lock(mutex_);
+  const bool matched = selector_.matches(entry->name, entry->demangled);
+  entry->matched = matched;
   entries_.push_back(std::move(entry));
   table_.put(entries_.back().get());
   return matched;
@@ -126,7 +126,7 @@ void KernelRegistry::executable_frozen(hsa_executable_t executable) {
         "hsa_executable_iterate_symbols");
   bool meant = false;
   for (const auto symbol : symbols) meant = add(executable, symbol) || meant;
-  if (meant) return;
+  if (meant || keep_code_) return;
   const std::scoped_lock lock(mutex_);
   const auto [first, last] = loaded_.equal_range(executable.handle);
   for (auto code = first; code != last; ++code) code->second.bytes.reset();
@@ -140,6 +140,12 @@ void KernelRegistry::executable_destroyed(hsa_executable_t executable) {
 
 void KernelRegistry::symbol_resolved(hsa_executable_symbol_t symbol, std::uint64_t kernel_object) {
   if (table_.find(kernel_object) == nullptr) add(hsa_executable_t{0}, symbol);
+}
+
+void KernelRegistry::select(KernelSelector selector) {
+  const std::scoped_lock lock(mutex_);
+  selector_ = std::move(selector);
+  for (const auto& entry : entries_) entry->matched = selector_.matches(entry->name, entry->demangled);
 }
 
 std::optional<LoadedCode> KernelRegistry::code_of(const KernelEntry& kernel) const {

@@ -37,7 +37,7 @@ struct KernelEntry {
   hsa_executable_t executable{};
   hsa_agent_t agent{};
   std::uint32_t kernarg_size_attribute = 0;
-  bool matched = false;
+  std::atomic<bool> matched{false};
   std::atomic<std::uint64_t> dispatches{0};
 };
 
@@ -63,7 +63,11 @@ class KernelTable {
 
 class KernelRegistry {
  public:
-  explicit KernelRegistry(KernelSelector selector) : selector_(std::move(selector)) {}
+  // `keep_code`: of every code object, since any kernel may be asked for later.
+  KernelRegistry(KernelSelector selector, bool keep_code) : selector_(std::move(selector)), keep_code_(keep_code) {}
+
+  // From now on these are meant: of what is loaded already, and of what will be.
+  void select(KernelSelector selector);
 
   void reader_created(hsa_code_object_reader_t reader, CodeBytes bytes);
   void reader_destroyed(hsa_code_object_reader_t reader);
@@ -90,6 +94,7 @@ class KernelRegistry {
   bool add(hsa_executable_t executable, hsa_executable_symbol_t symbol);
 
   KernelSelector selector_;
+  const bool keep_code_;
   mutable std::mutex mutex_;
   KernelTable table_;
   std::vector<std::unique_ptr<KernelEntry>> entries_;  // never removed: the packet callback may hold one

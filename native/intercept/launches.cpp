@@ -24,6 +24,12 @@ void LaunchLog::add(const KernelEntry& kernel, const Dim3& grid, const Dim3& wor
   ++found->second.dispatches;
 }
 
+void LaunchLog::clear() {
+  const std::scoped_lock lock(mutex_);
+  launches_.clear();
+  whole_ = true;
+}
+
 std::vector<Launch> LaunchLog::list() const {
   std::vector<Launch> all;
   {

@@ -24,6 +24,7 @@ class LaunchLog {
  public:
   // `index`: of the dispatch among all that match by name.
   void add(const KernelEntry& kernel, const Dim3& grid, const Dim3& workgroup, std::uint64_t index);
+  void clear();
   // In order of the first dispatch of each.
   std::vector<Launch> list() const;
   // Geometries beyond the limit were not written down.

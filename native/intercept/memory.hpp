@@ -103,7 +103,10 @@ class MemoryMap {
   // allocation is a region of its own, so that the allocation keeps the size that the application asked for.
   std::vector<Allocation> closure(hsa_agent_t agent);
 
-  void set_hold_limit(Clock::duration limit) { hold_limit_ = limit; }
+  void set_hold_limit(Clock::duration limit) {
+    const std::scoped_lock guard(mutex_);
+    hold_limit_ = limit;
+  }
 
  private:
   friend class Hold;

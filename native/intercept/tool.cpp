@@ -3,20 +3,36 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
+#include "intercept/attach.hpp"
 #include "intercept/guard.hpp"
+#include "intercept/hsa_api.hpp"
 #include "intercept/reports.hpp"
 
 namespace kerncap::intercept {
 namespace {
 
 std::atomic<Tool*> instance{nullptr};
+MemoryMap::Clock::duration hold_limit(const Control& control) {
+  return std::chrono::duration_cast<MemoryMap::Clock::duration>(std::chrono::duration<double>(3 * control.timeout_s));
+}
+
+hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
+  if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
+    static_cast<Tool*>(data)->capture().memory_fault(event->memory_fault.virtual_address);
+  }
+  return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
+}
+
 constexpr auto last_dispatches_limit = std::chrono::seconds(2);  // that the application's end waits for dispatches to end
 
 }  // namespace
 
 Tool::Tool(Control wanted)
-    : control(std::move(wanted)), kernels(KernelSelector(control.kernel, control.match)), capture(*this), pid_(getpid()) {
-  memory.set_hold_limit(std::chrono::duration_cast<MemoryMap::Clock::duration>(std::chrono::duration<double>(3 * control.timeout_s)));
+    : control(std::move(wanted)),
+      kernels(KernelSelector(control.kernel, control.match), control.mode == Mode::Attach),
+      capture_(new Capture(*this, control)),
+      pid_(getpid()) {
+  memory.set_hold_limit(hold_limit(control));
 }
 
 const Topology& Tool::topology() {
@@ -28,10 +44,45 @@ const Topology& Tool::topology() {
 }
 
 void Tool::prepare() {
-  capture.prepare();
+  capture().prepare();
+  const bool attach = control.mode == Mode::Attach;
+  if (attach || (control.mode == Mode::Capture && control.kernel)) std::call_once(prepared_once_, [this] { watch_faults(); });
+  if (attach) watch_requests(*this);
   if (control.mode != Mode::Profile) return;
   const std::scoped_lock lock(timer_mutex_);
   if (timer() == nullptr) timer_.store(new DispatchTimer([this] { report_times(); }), std::memory_order_release);
+}
+
+void Tool::watch_faults() {
+  topology();
+  check(hsa().amd.hsa_amd_register_system_event_handler_fn(on_system_event, this), "hsa_amd_register_system_event_handler");
+}
+
+void Tool::arm(Control wanted) {
+  const std::scoped_lock lock(arm_mutex_);
+  Capture& last = capture();
+  const bool idle = !last.control().kernel;
+  if (!idle && !last.over()) throw Error("capture.busy", "another capture of this process is under way", "kerncap trigger PID KERNEL  # when that one has ended");
+  last.finish_before_exit();
+  memory.set_hold_limit(hold_limit(wanted));
+  launches.clear();
+  for (QueueState* queue : queues.alive()) {
+    queue->waits_for_target = false;
+    queue->before_waiting = nullptr;
+  }
+  KernelSelector selector(wanted.kernel, wanted.match);
+  auto next = std::make_unique<Capture>(*this, std::move(wanted));
+  next->prepare();
+  capture_.store(next.release(), std::memory_order_release);
+  kernels.select(std::move(selector));
+}
+
+void Tool::disarm() noexcept {
+  if (capture().call_off()) report_seen();
+}
+
+void Tool::step_aside() noexcept {
+  if (control.mode != Mode::Attach) stepped_aside = true;
 }
 
 void Tool::report_times() {
@@ -39,9 +90,11 @@ void Tool::report_times() {
 }
 
 void Tool::report_seen() noexcept {
-  if (getpid() != pid_) return;
+  std::error_code ignored;
+  // A request's directory is gone once its capture has been fetched.
+  if (getpid() != pid_ || !std::filesystem::exists(capture().control().work_dir, ignored)) return;
   try {
-    write_seen(control.work_dir, kernels, launches, queues.count(), queues.dispatches());
+    write_seen(capture().control().work_dir, kernels, launches, queues.count(), queues.dispatches());
     report_times();
   } catch (const std::exception& error) {
     log::warning(std::string("the list of kernels could not be written: ") + error.what());
@@ -50,7 +103,7 @@ void Tool::report_seen() noexcept {
 
 void Tool::at_exit() noexcept {
   if (getpid() != pid_ || ended_.exchange(true)) return;
-  capture.finish_before_exit();
+  capture().finish_before_exit();
   if (timer() != nullptr) timer()->finish(last_dispatches_limit);
   report_seen();
 }

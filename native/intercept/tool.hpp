@@ -27,6 +27,14 @@ class Tool {
   // Called when a queue is created: nothing of HSA may be made under a queue's lock, or before the runtime is whole.
   void prepare();
 
+  Capture& capture() noexcept { return *capture_.load(std::memory_order_acquire); }
+  // For a request: this is captured next. Throws Error("capture.busy") while another capture is armed or under way.
+  void arm(Control wanted);
+  // Nothing that is not under way yet is captured. What was seen until then is written down.
+  void disarm() noexcept;
+  // The tool has nothing more to do, unless requests may come.
+  void step_aside() noexcept;
+
   // Writes what was seen, once a process, and never in a forked child.
   void report_seen() noexcept;
   // The application ends, or the runtime does: a capture that is under way is given its time. Once; nothing is seen afterwards.
@@ -37,14 +45,18 @@ class Tool {
   KernelRegistry kernels;
   QueueRegistry queues;
   LaunchLog launches;
-  Capture capture;
   std::atomic<bool> bookkeeping_failed{false};
 
  private:
   void report_times();
+  void watch_faults();
 
+  std::once_flag prepared_once_;
   std::once_flag topology_once_;
   Topology topology_;
+  // One for each request; never freed, since a callback of the runtime may be in it.
+  std::atomic<Capture*> capture_;
+  std::mutex arm_mutex_;
   std::mutex timer_mutex_;
   std::atomic<DispatchTimer*> timer_{nullptr};
   std::atomic<bool> ended_{false};

@@ -38,13 +38,18 @@ namespace {
 
 constexpr int n = 256;
 
+Json control_for(const fs::path& work_dir, const Json& kernel, double timeout_s = 20) {
+  return {{"schema", "kerncap.capture-control/1"}, {"work_dir", work_dir.string()}, {"kernel", kernel},
+          {"match", "auto"}, {"dispatch", 1}, {"timeout_s", timeout_s}};
+}
+
 struct Application {
-  explicit Application(const char* kernel, double timeout_s = 20) {
+  explicit Application(const Json& kernel, double timeout_s = 20, const char* mode = "capture") {
     work_dir = fs::temp_directory_path() / ("kerncap-entry-" + std::to_string(getpid()));
     fs::remove_all(work_dir);
     fs::create_directories(work_dir);
-    const Json control = {{"schema", "kerncap.capture-control/1"}, {"work_dir", work_dir.string()}, {"kernel", kernel},
-                          {"match", "auto"}, {"dispatch", 1}, {"timeout_s", timeout_s}};
+    Json control = control_for(work_dir, kernel, timeout_s);
+    control["mode"] = mode;
     std::ofstream(work_dir / "control.json") << control.dump();
     setenv("KERNCAP_CAPTURE_CONTROL", (work_dir / "control.json").c_str(), 1);
     library = dlopen(KERNCAP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -278,6 +283,87 @@ void a_control_file_that_is_wrong_changes_nothing() {
   leave();
 }
 
+// A file that appears whole, as kerncap trigger writes it.
+void appear(const fs::path& path, const std::string& text) {
+  std::ofstream(path.string() + ".partial") << text;
+  fs::rename(path.string() + ".partial", path);
+}
+
+struct Attached : Application {
+  Attached() : Application(nullptr, 20, "attach") {
+    load(runtime);
+    start(runtime);
+    EXPECT_TRUE(wait_for(work_dir / ("attached-" + std::to_string(getpid()) + ".json")));
+  }
+  // The directory of a request.
+  fs::path ask(const std::string& name, const Json& kernel) {
+    fs::create_directories(work_dir / name);
+    const auto request = work_dir / ("request-" + std::to_string(getpid()) + ".json");
+    appear(request, control_for(work_dir / name, kernel).dump());
+    for (int i = 0; i < 2000 && fs::exists(request); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it is armed
+    return work_dir / name;
+  }
+  fs::path said(const fs::path& directory, const char* stem) const {
+    return directory / (stem + ("-" + std::to_string(getpid())) + ".json");
+  }
+  void dispatch(std::size_t times) {
+    const auto packet = launch(hsa_signal_t{0});
+    for (std::size_t i = 0; i < times; ++i) submit({packet});
+  }
+  fake::Runtime runtime;
+};
+
+void captures_on_demand_one_after_the_other() {
+  Attached application;
+  application.dispatch(3);
+  EXPECT_EQ(fake::state().written.size(), 3u) << "nothing of the tool's";
+  for (const char* name : {"first", "second"}) {
+    const auto directory = application.ask(name, "twice");
+    const auto before = fake::state().written.size();
+    application.dispatch(3);
+    EXPECT_EQ(fake::state().written.size(), before + 6) << "the second of them, between its barriers";
+    std::thread processor([&] { application.runtime.run_queue({}); });
+    EXPECT_TRUE(wait_for(application.said(directory, "seen")));
+    processor.join();
+    EXPECT_TRUE(fs::exists(directory / "capture/capture.json"));
+    const auto document = read(directory / "capture/capture.json");
+    EXPECT_EQ(document["dispatch"]["match_index"], 1);
+    EXPECT_EQ(document["consistency"]["state"], "consistent") << document["consistency"].dump();
+  }
+  EXPECT_EQ(application.data[1], 1 << 9);  // all nine ran
+  EXPECT_EQ(application.unload(0), 0u);
+  leave();
+}
+
+void a_request_can_be_called_off() {
+  Attached application;
+  const auto directory = application.ask("first", "twice");
+  application.dispatch(1);
+  appear(application.work_dir / ("cancel-" + std::to_string(getpid())), "");
+  EXPECT_TRUE(wait_for(application.said(directory, "seen")));
+  EXPECT_EQ(read(application.said(directory, "seen"))["launches"][0]["dispatches"], 1);
+  application.dispatch(3);
+  EXPECT_EQ(fake::state().written.size(), 4u);
+  leave();
+}
+
+void a_request_that_cannot_be_met_is_answered() {
+  Attached application;
+  const auto first = application.ask("first", "twice");
+  const auto second = application.ask("second", "twice");
+  EXPECT_TRUE(wait_for(application.said(second, "error")));
+  EXPECT_EQ(read(application.said(second, "error"))["code"], "capture.busy");
+  const auto third = application.ask("third", nullptr);
+  EXPECT_TRUE(wait_for(application.said(third, "error")));
+  EXPECT_EQ(read(application.said(third, "error"))["code"], "capture.control");
+  application.dispatch(2);
+  std::thread processor([&] { application.runtime.run_queue({}); });
+  EXPECT_TRUE(wait_for(first / "capture/capture.json")) << "the first one is as it was";
+  processor.join();
+  leave();
+}
+
 class Entry : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -290,6 +376,9 @@ TEST_F(Entry, TimeOutIsAnErrorAndTheApplicationGoesOn) {
 TEST_F(Entry, OneProcessHasTheClaim) { EXPECT_EXIT(another_process_has_the_claim(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, SignalsStayWhilePacketsNeedThem) { EXPECT_EXIT(signals_stay_while_packets_need_them(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, NothingIsCapturedAfterTheEnd) { EXPECT_EXIT(nothing_is_captured_after_the_end(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, CapturesOnDemandOneAfterTheOther) { EXPECT_EXIT(captures_on_demand_one_after_the_other(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, ARequestCanBeCalledOff) { EXPECT_EXIT(a_request_can_be_called_off(), testing::ExitedWithCode(0), ""); }
+TEST_F(Entry, ARequestThatCannotBeMetIsAnswered) { EXPECT_EXIT(a_request_that_cannot_be_met_is_answered(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, TableSizesAreTheRuntimes) { EXPECT_EXIT(tables_are_used_by_the_sizes_of_the_runtime(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, RocprofilerRegister) { EXPECT_EXIT(rocprofiler_register_hands_the_table_over(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, WrongControlFile) { EXPECT_EXIT(a_control_file_that_is_wrong_changes_nothing(), testing::ExitedWithCode(0), ""); }

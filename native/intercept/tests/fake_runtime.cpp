@@ -265,7 +265,7 @@ void Runtime::run_queue(const std::vector<hsa_signal_t>& until_done) {
     }
     return true;
   };
-  for (std::size_t next = 0; std::chrono::steady_clock::now() < limit;) {
+  for (std::size_t& next = state().processed; std::chrono::steady_clock::now() < limit;) {
     hsa_kernel_dispatch_packet_t packet{};
     {
       const std::scoped_lock lock(state().mutex);

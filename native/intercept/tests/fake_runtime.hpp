@@ -46,6 +46,7 @@ struct State {
   void (*kernel)(const hsa_kernel_dispatch_packet_t& packet) = nullptr;
   std::string code_object;
   std::uint64_t signals_alive = 0;
+  std::size_t processed = 0;  // of the packets that were written
 };
 State& state();
 

@@ -1,0 +1,81 @@
+"""`kerncap trigger`: capture one dispatch of a process that runs under `kerncap attachable`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kerncap.cli import options
+from kerncap.cli.output import note, print_error, print_json, set_verbosity
+
+
+def trigger(
+    pid: Annotated[int, typer.Argument(metavar="PID", help="Of the application, or of kerncap attachable.")],
+    kernel: options.KernelArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Reproducer directory to make; default: NAME.kcap.")
+    ] = None,
+    match: options.MatchOption = "auto",
+    dispatch: options.DispatchOption = 0,
+    grid: options.GridOption = None,
+    workgroup: options.WorkgroupOption = None,
+    source_dir: options.SourceDirOption = None,
+    compile_db: options.CompileDbOption = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds to wait for the dispatch; then the request is called off.")
+    ] = 300.0,
+    after: options.AfterOption = "continue",
+    self_check: options.SelfCheckOption = 2,
+    as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
+) -> int:
+    """Capture one dispatch of a running application as a reproducer directory.
+
+    The application must run under `kerncap attachable`. Dispatches count from the request on.
+    """
+    from kerncap.capture.application import Order
+    from kerncap.capture.attach import find_attached
+    from kerncap.capture.selection import Selection, parse_dims
+    from kerncap.capture.tool import describe_status
+    from kerncap.cli.extract import print_extracted
+    from kerncap.workflows.extract import Request, default_output
+    from kerncap.workflows.extract import trigger as run_trigger
+
+    set_verbosity(verbose)
+    selection = Selection(kernel, match, dispatch, parse_dims("--grid", grid), parse_dims("--workgroup", workgroup))
+    options.check_seconds("--timeout", timeout, "300")
+    options.check_after(after)
+    options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
+    process = find_attached(pid)
+    order = Order(
+        selection=selection,
+        command=process.command,
+        device=process.device,
+        after=after,
+        timeout_s=timeout,
+        pid=process.pid,
+    )
+    request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
+    extracted = run_trigger(request, process)
+    note(f"process {process.pid} {describe_status(extracted.returncode)}")
+    if as_json:
+        print_json(extracted.to_json())
+    else:
+        print_extracted(extracted)
+    if extracted.source_error is not None:
+        note(f"{extracted.directory} is whole, but without source:")
+        print_error(extracted.source_error, as_json=False)
+        return extracted.source_error.exit_code
+    return 0
+
+
+def register(app: typer.Typer) -> None:
+    options.add_command(
+        app,
+        "trigger",
+        trigger,
+        summary="Capture from an application under kerncap attachable.",
+        example="kerncap trigger 4242 vector_add -o vector_add.kcap",
+    )

@@ -1,0 +1,89 @@
+#include "intercept/attach.hpp"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "intercept/guard.hpp"
+#include "intercept/reports.hpp"
+#include "intercept/threads.hpp"
+#include "intercept/tool.hpp"
+
+namespace kerncap::intercept {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Requests {
+  Tool& tool;
+  fs::path request, cancel;
+  UniqueFd watch;
+
+  explicit Requests(Tool& owner)
+      : tool(owner),
+        request(owner.control.work_dir / ("request-" + std::to_string(getpid()) + ".json")),
+        cancel(owner.control.work_dir / ("cancel-" + std::to_string(getpid()))),
+        watch(::inotify_init1(IN_CLOEXEC)) {
+    if (watch.get() < 0 || ::inotify_add_watch(watch.get(), owner.control.work_dir.c_str(), IN_MOVED_TO) < 0) {
+      throw system_error("the work directory cannot be watched for requests", errno);
+    }
+  }
+
+  // What came before the watch, too.
+  void serve() noexcept {
+    for (;;) {
+      take();
+      alignas(inotify_event) std::array<char, 4096> events;
+      const ssize_t length = ::read(watch.get(), events.data(), events.size());
+      if (length < 0 && errno != EINTR) return log::error(system_message("requests are no longer seen", errno));
+    }
+  }
+
+  void take() noexcept {
+    std::error_code ignored;
+    if (fs::remove(cancel, ignored)) tool.disarm();
+    if (!fs::exists(request, ignored)) return;
+    const auto where = work_dir_of(request);
+    try {
+      Control wanted = read_control(request);
+      fs::remove(request, ignored);
+      if (!wanted.kernel || wanted.mode != Mode::Capture) throw Error("capture.control", "a request names a kernel to capture");
+      tool.arm(std::move(wanted));
+    } catch (const Error& error) {
+      refuse(where, error);
+    } catch (const std::exception& error) {
+      refuse(where, Error("capture.internal", error.what()));
+    }
+    fs::remove(request, ignored);
+  }
+
+  static void refuse(const std::optional<fs::path>& where, const Error& error) noexcept {
+    log::error(error.what());
+    if (where) write_error(*where, error);
+  }
+};
+
+}  // namespace
+
+void watch_requests(Tool& tool) {
+  static std::once_flag once;
+  std::call_once(once, [&tool] {
+    auto* const requests = new Requests(tool);
+    start_quietly([requests] {
+      const Inside inside;
+      requests->serve();
+    }).detach();
+    write_json_atomic(tool.control.work_dir / ("attached-" + std::to_string(getpid()) + ".json"),
+                      {{"schema", "kerncap.attached/1"}, {"pid", getpid()}});
+  });
+}
+
+}  // namespace kerncap::intercept
