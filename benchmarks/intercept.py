@@ -1,8 +1,8 @@
 """What the tool library costs an application that is not captured, measured by the application, with and without it.
 
 `make bench` runs it after capture.py, in the dev image on the virtual GPU. `plain` is the application alone, `armed`
-with the tool waiting for a kernel that never comes, `profile` with every dispatch timed, in turn. Usage:
-intercept.py [--suite S]
+with the tool waiting for a kernel that never comes, `attach` under `kerncap attachable` while nothing is asked, `profile`
+with every dispatch timed, in turn. Usage: intercept.py [--suite S]
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CASES = {
     "load_1000": ("load", 1000, 3),
     "load_10000": ("load", 10_000, 3),
 }
-MODES = ("plain", "armed", "profile")
+MODES = ("plain", "armed", "attach", "profile")
 Times = dict[tuple[str, str], list[float]]
 
 
@@ -67,10 +67,11 @@ def measure(folder: Path, suite: str) -> Times:
     """ns a dispatch or code object, of every round, by (mode, case); the modes take turns."""
     native = _ROOT / "build" / "native" / suite
     environment = {"plain": {"KERNCAP_VGPU": TARGET, "LD_PRELOAD": f"{native}/libkerncap-vgpu.so"}}
-    for mode, word in (("armed", "capture"), ("profile", "profile")):
+    for mode, word in (("armed", "capture"), ("attach", "attach"), ("profile", "profile")):
         work, control = folder / mode, folder / f"{mode}.json"
         work.mkdir()
-        selection = {"schema": "kerncap.capture-control/1", "work_dir": str(work), "kernel": "no_such_kernel"}
+        kernel = "no_such_kernel" if mode == "armed" else None
+        selection = {"schema": "kerncap.capture-control/1", "work_dir": str(work), "kernel": kernel}
         control.write_text(json.dumps({**selection, "mode": word}))
         tool = {"HSA_TOOLS_LIB": f"{native}/libkerncap.so", "KERNCAP_CAPTURE_CONTROL": str(control)}
         environment[mode] = environment["plain"] | tool
@@ -112,7 +113,7 @@ def main() -> int:
         times = measure(Path(name), arguments.suite)
     verdicts = []
     for mode in MODES[1:]:
-        judged = mode == "armed"
+        judged = mode != "profile"
         pairs = list(zip(times[mode, "empty"], times["plain", "empty"], strict=True))
         us = statistics.median(with_tool - plain for with_tool, plain in pairs) / 1e3
         bar = f"at most {MOST_ADDED_US} us" if judged else ""
