@@ -12,6 +12,8 @@ namespace kerncap::intercept {
 namespace {
 
 std::atomic<Tool*> instance{nullptr};
+constexpr auto last_dispatches_limit = std::chrono::seconds(2);  // that the application's end waits for dispatches to end
+
 MemoryMap::Clock::duration hold_limit(const Control& control) {
   return std::chrono::duration_cast<MemoryMap::Clock::duration>(std::chrono::duration<double>(3 * control.timeout_s));
 }
@@ -22,8 +24,6 @@ hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
   }
   return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
 }
-
-constexpr auto last_dispatches_limit = std::chrono::seconds(2);  // that the application's end waits for dispatches to end
 
 }  // namespace
 
@@ -46,7 +46,8 @@ const Topology& Tool::topology() {
 void Tool::prepare() {
   capture().prepare();
   const bool attach = control.mode == Mode::Attach;
-  if (attach || (control.mode == Mode::Capture && control.kernel)) std::call_once(prepared_once_, [this] { watch_faults(); });
+  const bool captures = attach || (control.mode == Mode::Capture && control.kernel);
+  if (captures) std::call_once(prepared_once_, [this] { watch_faults(); });
   if (attach) watch_requests(*this);
   if (control.mode != Mode::Profile) return;
   const std::scoped_lock lock(timer_mutex_);
@@ -62,7 +63,9 @@ void Tool::arm(Control wanted) {
   const std::scoped_lock lock(arm_mutex_);
   Capture& last = capture();
   const bool idle = !last.control().kernel;
-  if (!idle && !last.over()) throw Error("capture.busy", "another capture of this process is under way", "kerncap trigger PID KERNEL  # when that one has ended");
+  if (!idle && !last.over()) {
+    throw Error("capture.busy", "another capture of this process is under way", "kerncap trigger PID KERNEL  # when that one has ended");
+  }
   last.finish_before_exit();
   memory.set_hold_limit(hold_limit(wanted));
   launches.clear();
