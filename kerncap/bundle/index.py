@@ -115,16 +115,15 @@ class _Reader:
                 raise self._bad(f"regions/{i}", "overlaps the region before it, or is not sorted by va")
             end = region.va + region.size
             if region.alias_of is not None:
-                self._check_alias(regions, region, f"regions/{i}")
+                self._check_alias(regions, region, region.alias_of, f"regions/{i}")
         return Index(blobs, regions)
 
-    def _check_alias(self, regions: tuple[Region, ...], region: Region, place: str) -> None:
-        originals = {i: other for i, other in enumerate(regions) if other.alias_of is None}
-        original = originals.get(-1 if region.alias_of is None else region.alias_of)
-        if original is None:
-            raise self._bad(place, f"is an alias of region {region.alias_of}, which does not exist or is one itself")
+    def _check_alias(self, regions: tuple[Region, ...], region: Region, number: int, place: str) -> None:
+        if number >= len(regions) or regions[number].alias_of is not None:
+            raise self._bad(place, f"is an alias of region {number}, which does not exist or is one itself")
+        original = regions[number]
         if (region.kind, original.kind) != ("vmem", "vmem") or region.size > original.size:
-            raise self._bad(place, f"is not a second mapping of region {region.alias_of}")
+            raise self._bad(place, f"is not a second mapping of region {number}")
 
     def _blob(self, number: int, node: Any) -> BlobRef:
         place = f"blobs/{number}"
