@@ -100,7 +100,8 @@ def _value(text: str, kind: str | None) -> str:
     if kind is None:
         return shown
     # numpy takes time to load and is not needed for most verdicts
-    from kerncap.verdict.types import SHOWN_BYTES, values_of
+    from kerncap.verdict.types import SHOWN_BYTES
+    from kerncap.verdict.values import values_of
 
     data = bytes.fromhex(text[:_SHOWN_HEX])
     if not data or len(data) % SHOWN_BYTES[kind]:

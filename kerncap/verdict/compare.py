@@ -19,7 +19,8 @@ import numpy.typing as npt
 from kerncap.errors import ReplayError
 from kerncap.verdict.plan import Tolerance
 from kerncap.verdict.ranges import Range, Ranges, intersect, normalise
-from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, values_of
+from kerncap.verdict.types import ELEMENT_BYTES, TypedRange
+from kerncap.verdict.values import values_of
 
 _PIECE_BYTES = 16 << 20
 

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index
 from kerncap.verdict.ranges import Ranges, normalise, subtract
-from kerncap.verdict.types import ELEMENT_BYTES, TypedRange, values_of
+from kerncap.verdict.types import ELEMENT_BYTES, TypedRange
+from kerncap.verdict.values import values_of
 
 ReadBefore = Callable[[int, int, int], bytes]
 """(region, offset, length) -> captured bytes."""

@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from kerncap.bundle.capture import Capture
 
@@ -161,14 +157,3 @@ def type_at(typed: Sequence[TypedRange], region: int, offset: int, length: int) 
         if other == region and start <= offset and offset + length <= start + size:
             return kind
     return None
-
-
-def values_of(data: bytes, kind: str) -> npt.NDArray[Any]:
-    """The whole elements of type `kind` in little-endian bytes: floats as float64, integers as they are."""
-    size = SHOWN_BYTES[kind]
-    data = data[: len(data) // size * size]
-    if kind == "bf16":
-        wide = np.frombuffer(data, dtype="<u2").astype(np.uint32) << np.uint32(16)
-        return wide.view(np.float32).astype(np.float64)
-    values = np.frombuffer(data, dtype=f"<{kind[0]}{size}")
-    return values.astype(np.float64) if kind[0] == "f" else values

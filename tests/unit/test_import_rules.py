@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +89,9 @@ def test_the_rules_catch_something() -> None:
     assert violations("transport", "kerncap.runtime.images") is not None
     assert violations("verdict", "subprocess") is not None
     assert violations("cli", "kerncap.bundle.seal") is None
+
+
+@pytest.mark.parametrize("module", ["kerncap.cli.main", "kerncap.cli.inspect", "kerncap.cli.bundle_text"])
+def test_commands_that_compute_nothing_do_not_wait_for_numpy(module: str) -> None:
+    program = f"import sys, {module}; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=_ROOT).returncode == 0
