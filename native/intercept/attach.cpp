@@ -24,13 +24,14 @@ namespace fs = std::filesystem;
 
 struct Requests {
   Tool& tool;
-  fs::path request, cancel;
+  fs::path request, cancel, taken;
   UniqueFd watch;
 
   explicit Requests(Tool& owner)
       : tool(owner),
         request(owner.control.work_dir / ("request-" + std::to_string(getpid()) + ".json")),
         cancel(owner.control.work_dir / ("cancel-" + std::to_string(getpid()))),
+        taken(owner.control.work_dir / ("taken-" + std::to_string(getpid()) + ".json")),
         watch(::inotify_init1(IN_CLOEXEC)) {
     if (watch.get() < 0 || ::inotify_add_watch(watch.get(), owner.control.work_dir.c_str(), IN_MOVED_TO) < 0) {
       throw system_error("the work directory cannot be watched for requests", errno);
@@ -50,11 +51,13 @@ struct Requests {
   void take() noexcept {
     std::error_code ignored;
     if (fs::remove(cancel, ignored)) tool.disarm();
-    if (!fs::exists(request, ignored)) return;
-    const auto where = work_dir_of(request);
+    // Out of the way before it is answered: whoever reads the answer may ask again at once.
+    std::error_code nothing;
+    fs::rename(request, taken, nothing);
+    if (nothing) return;
+    const auto where = work_dir_of(taken);
     try {
-      Control wanted = read_control(request);
-      fs::remove(request, ignored);
+      Control wanted = read_control(taken);
       if (!wanted.kernel || wanted.mode != Mode::Capture) throw Error("capture.control", "a request names a kernel to capture");
       tool.arm(std::move(wanted));
     } catch (const Error& error) {
@@ -62,7 +65,7 @@ struct Requests {
     } catch (const std::exception& error) {
       refuse(where, Error("capture.internal", error.what()));
     }
-    fs::remove(request, ignored);
+    fs::remove(taken, ignored);
   }
 
   static void refuse(const std::optional<fs::path>& where, const Error& error) noexcept {

@@ -30,10 +30,6 @@ constexpr auto others_limit = std::chrono::seconds(10);      // that other queue
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Clock::duration to_duration(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
 std::string longer(const Control& control) {
   return "--timeout " + std::to_string(static_cast<long>(std::ceil(2 * control.timeout_s))) + "  # seconds; it was " +
          std::to_string(static_cast<long>(control.timeout_s));

@@ -13,6 +13,10 @@ namespace kerncap::intercept {
 
 using Clock = std::chrono::steady_clock;
 
+inline Clock::duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 class Signal {
  public:
   // Polled: raises no interrupt; for a signal that is only looked at.

@@ -14,9 +14,7 @@ namespace {
 std::atomic<Tool*> instance{nullptr};
 constexpr auto last_dispatches_limit = std::chrono::seconds(2);  // that the application's end waits for dispatches to end
 
-MemoryMap::Clock::duration hold_limit(const Control& control) {
-  return std::chrono::duration_cast<MemoryMap::Clock::duration>(std::chrono::duration<double>(3 * control.timeout_s));
-}
+Clock::duration hold_limit(const Control& control) { return to_duration(3 * control.timeout_s); }
 
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
@@ -60,7 +58,6 @@ void Tool::watch_faults() {
 }
 
 void Tool::arm(Control wanted) {
-  const std::scoped_lock lock(arm_mutex_);
   Capture& last = capture();
   const bool idle = !last.control().kernel;
   if (!idle && !last.over()) {

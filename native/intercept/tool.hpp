@@ -28,7 +28,7 @@ class Tool {
   void prepare();
 
   Capture& capture() noexcept { return *capture_.load(std::memory_order_acquire); }
-  // For a request: this is captured next. Throws Error("capture.busy") while another capture is armed or under way.
+  // For a request, from the one thread that takes them: this is captured next. Throws Error("capture.busy") while another capture is armed or under way.
   void arm(Control wanted);
   // Nothing that is not under way yet is captured. What was seen until then is written down.
   void disarm() noexcept;
@@ -56,7 +56,6 @@ class Tool {
   Topology topology_;
   // One for each request; never freed, since a callback of the runtime may be in it.
   std::atomic<Capture*> capture_;
-  std::mutex arm_mutex_;
   std::mutex timer_mutex_;
   std::atomic<DispatchTimer*> timer_{nullptr};
   std::atomic<bool> ended_{false};
