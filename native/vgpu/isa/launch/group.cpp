@@ -56,6 +56,7 @@ void GroupInFlight::leave_barrier() {
 }
 
 void GroupInFlight::leave_split_barrier() {
+  if (group.barrier.round == 0) return;  // as on every target but gfx12
   for (Wave& w : waves)
     if (w.state == Wave::State::at_barrier && w.barrier_round != group.barrier.round) w.state = Wave::State::running;
 }
