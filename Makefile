@@ -30,7 +30,7 @@ test-full: setup lint images native-test  ## every target x runtime combination;
 	$(PYTEST) tests
 
 APPS := llama rocblas rocprim rocthrust
-test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (14 GB). APPS="llama rocblas rocprim rocthrust"
+test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (17 GB). APPS="llama rocblas rocprim rocthrust"
 	@$(PYTHON) -m kerncap image build $(foreach app,$(APPS),--app $(app))
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
 	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))
