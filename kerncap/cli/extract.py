@@ -61,7 +61,7 @@ def extract(
     from kerncap import native
     from kerncap.capture.application import Order
     from kerncap.capture.selection import Selection, parse_dims
-    from kerncap.capture.tool import describe_status, shell_status
+    from kerncap.capture.tool import shell_status
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import extract as run_extract
 
@@ -87,18 +87,26 @@ def extract(
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
-    note(f"the application {describe_status(extracted.returncode)}")
+    code = report(extracted, "the application", as_json)
+    if code == 0 and propagate_exit and extracted.returncode is not None:
+        return shell_status(extracted.returncode)
+    return code
+
+
+def report(extracted: Extracted, who: str, as_json: bool) -> int:
+    """Say what was captured and how `who` ended; returns the exit code."""
+    from kerncap.capture.tool import describe_status
+
+    note(f"{who} {describe_status(extracted.returncode)}")
     if as_json:
         print_json(extracted.to_json())
     else:
-        print_extracted(extracted)
-    if extracted.source_error is not None:
-        note(f"{extracted.directory} is whole, but without source:")
-        print_error(extracted.source_error, as_json=False)
-        return extracted.source_error.exit_code
-    if propagate_exit and extracted.returncode is not None:
-        return shell_status(extracted.returncode)
-    return 0
+        _print(extracted)
+    if extracted.source_error is None:
+        return 0
+    note(f"{extracted.directory} is whole, but without source:")
+    print_error(extracted.source_error, as_json=False)
+    return extracted.source_error.exit_code
 
 
 def _list(selection: Selection, command: tuple[str, ...], device: Device, timeout_s: float, as_json: bool) -> int:
@@ -141,7 +149,7 @@ def _list_near(selection: Selection, listing: Listing) -> None:
     say("dispatched, " + ("and alike" if len(near) < len(names) else "all of them") + ": " + ", ".join(near))
 
 
-def print_extracted(extracted: Extracted) -> None:
+def _print(extracted: Extracted) -> None:
     from kerncap.bundle.location import tar_name
 
     capture, index = extracted.bundle.capture, extracted.bundle.index

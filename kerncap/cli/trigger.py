@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import note, print_error, print_json, set_verbosity
+from kerncap.cli.output import set_verbosity
 
 
 def trigger(
@@ -38,8 +38,7 @@ def trigger(
     from kerncap.capture.application import Order
     from kerncap.capture.attach import find_attached
     from kerncap.capture.selection import Selection, parse_dims
-    from kerncap.capture.tool import describe_status
-    from kerncap.cli.extract import print_extracted
+    from kerncap.cli.extract import report
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import trigger as run_trigger
 
@@ -58,17 +57,7 @@ def trigger(
         pid=process.pid,
     )
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
-    extracted = run_trigger(request, process)
-    note(f"process {process.pid} {describe_status(extracted.returncode)}")
-    if as_json:
-        print_json(extracted.to_json())
-    else:
-        print_extracted(extracted)
-    if extracted.source_error is not None:
-        note(f"{extracted.directory} is whole, but without source:")
-        print_error(extracted.source_error, as_json=False)
-        return extracted.source_error.exit_code
-    return 0
+    return report(run_trigger(request, process), f"process {process.pid}", as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -5,12 +5,12 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <string>
 
 #include "base/digest.hpp"
 #include "base/log.hpp"
+#include "base/virtual_gpu.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
 #include "intercept/hsa_api.hpp"
@@ -51,9 +51,8 @@ void require_the_virtual_gpu() {
   };
   check(hsa().core.hsa_iterate_agents_fn(visit, &found), "hsa_iterate_agents");
   if (found) return;
-  const std::string target = std::string(config).substr(0, std::strcspn(config, ","));
-  throw Error("host.no-agent", "the HSA runtime here lists no GPU: it does not know the virtual GPU's target " + target,
-              "a newer HSA runtime (gfx950: ROCm 6.4, gfx1201: ROCm 6.2; suite sid), or another target");
+  throw Error("host.no-agent", "the HSA runtime here lists no GPU: it does not know the virtual GPU's target " + virtual_target(config),
+              std::string(kNewerRuntime) + ", or another target");
 }
 
 void start(HsaApiTable& table, const char* control_path) {

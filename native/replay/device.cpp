@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/virtual_gpu.hpp"
 #include "replay/target.hpp"
 
 namespace kerncap::replay {
@@ -113,8 +114,8 @@ Device open_device(std::uint32_t number) {
     const char* const config = std::getenv("KERNCAP_VGPU");
     const bool unknown = config != nullptr && gpus.empty();
     throw Error("host.no-agent", "there is no GPU " + std::to_string(number) + ": the HSA runtime sees " + std::to_string(gpus.size()) +
-                (unknown ? ", it does not know the virtual GPU's target " + std::string(config).substr(0, std::strcspn(config, ",")) : ""),
-                unknown ? "a newer HSA runtime (gfx950: ROCm 6.4, gfx1201: ROCm 6.2; suite sid)" : kDoctor);
+                (unknown ? ", it does not know the virtual GPU's target " + virtual_target(config) : ""),
+                unknown ? kNewerRuntime : kDoctor);
   }
   Device device;
   device.gpu = gpus[number];

@@ -107,6 +107,11 @@ struct Application {
     return packet;
   }
 
+  // A report of this process, in the work directory or a request's.
+  static fs::path said(const fs::path& directory, const char* stem) {
+    return directory / (stem + ("-" + std::to_string(getpid())) + ".json");
+  }
+
   fs::path work_dir;
   void* library = nullptr;
   hsa_loaded_code_object_t loaded{};
@@ -188,7 +193,7 @@ void a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on() {
   // Nothing processes the queue: the packets before the target never end.
   std::ifstream claim(application.work_dir / "claim");
   EXPECT_TRUE(claim.good());
-  const auto error = application.work_dir / ("error-" + std::to_string(getpid()) + ".json");
+  const auto error = Application::said(application.work_dir, "error");
   EXPECT_TRUE(wait_for(error));
   EXPECT_EQ(read(error)["code"], "capture.timeout");
   EXPECT_FALSE(fs::exists(application.work_dir / "capture"));
@@ -222,7 +227,7 @@ void signals_stay_while_packets_need_them() {
   application.start(runtime);
   const auto packet = application.launch(hsa_signal_t{0});
   submit({packet, packet});
-  EXPECT_TRUE(wait_for(application.work_dir / ("error-" + std::to_string(getpid()) + ".json")));
+  EXPECT_TRUE(wait_for(Application::said(application.work_dir, "error")));
   EXPECT_GE(application.unload(0), 5u);
   runtime.run_queue({});
   EXPECT_EQ(application.data[1], 4);
@@ -279,7 +284,7 @@ void a_control_file_that_is_wrong_changes_nothing() {
   auto* const plain = runtime.core.hsa_queue_create_fn;
   application.load(runtime);
   EXPECT_EQ(runtime.core.hsa_queue_create_fn, plain);
-  EXPECT_EQ(read(application.work_dir / ("error-" + std::to_string(getpid()) + ".json"))["code"], "capture.pattern");
+  EXPECT_EQ(read(Application::said(application.work_dir, "error"))["code"], "capture.pattern");
   leave();
 }
 
@@ -293,19 +298,16 @@ struct Attached : Application {
   Attached() : Application(nullptr, 20, "attach") {
     load(runtime);
     start(runtime);
-    EXPECT_TRUE(wait_for(work_dir / ("attached-" + std::to_string(getpid()) + ".json")));
+    EXPECT_TRUE(wait_for(said(work_dir, "attached")));
   }
   // The directory of a request.
   fs::path ask(const std::string& name, const Json& kernel) {
     fs::create_directories(work_dir / name);
-    const auto request = work_dir / ("request-" + std::to_string(getpid()) + ".json");
+    const auto request = said(work_dir, "request");
     appear(request, control_for(work_dir / name, kernel).dump());
     for (int i = 0; i < 2000 && fs::exists(request); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it is armed
     return work_dir / name;
-  }
-  fs::path said(const fs::path& directory, const char* stem) const {
-    return directory / (stem + ("-" + std::to_string(getpid())) + ".json");
   }
   void dispatch(std::size_t times) {
     const auto packet = launch(hsa_signal_t{0});

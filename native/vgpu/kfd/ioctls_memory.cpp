@@ -37,6 +37,13 @@ int for_gpus(Device& device, std::uint64_t ids_ptr, std::uint32_t count, std::ui
   return 0;
 }
 
+// The memory behind a handle, if it is of a kind that can be handed on.
+std::shared_ptr<Storage> shareable(Device& device, std::uint64_t handle) {
+  const std::lock_guard lock(device.buffers_mutex);
+  const Buffer* buffer = device.buffer(handle);
+  return buffer == nullptr || buffer->storage->id == 0 ? nullptr : buffer->storage;
+}
+
 }  // namespace
 
 int alloc_memory(Device& device, kfd_ioctl_alloc_memory_of_gpu_args& args) {
@@ -97,13 +104,8 @@ int available_memory(Device& device, kfd_ioctl_get_available_memory_args& args) 
 }
 
 int export_dmabuf(Device& device, kfd_ioctl_export_dmabuf_args& args) {
-  std::shared_ptr<Storage> storage;
-  {
-    const std::lock_guard lock(device.buffers_mutex);
-    const Buffer* buffer = device.buffer(args.handle);
-    if (buffer == nullptr || buffer->storage->id == 0) return EINVAL;
-    storage = buffer->storage;
-  }
+  const auto storage = shareable(device, args.handle);
+  if (!storage) return EINVAL;
   const int fd = device.export_descriptor(storage);
   if (fd < 0) return errno;
   args.dmabuf_fd = static_cast<std::uint32_t>(fd);
@@ -128,14 +130,8 @@ int import_dmabuf(Device& device, kfd_ioctl_import_dmabuf_args& args) {
 }
 
 int export_ipc(Device& device, IpcExportArgs& args) {
-  std::shared_ptr<Storage> storage;
-  {
-    const std::lock_guard lock(device.buffers_mutex);
-    const Buffer* buffer = device.buffer(args.handle);
-    if (buffer == nullptr || buffer->storage->id == 0) return EINVAL;
-    storage = buffer->storage;
-  }
-  if (storage->mmap_offset() == 0) return EINVAL;  // itself of another process
+  const auto storage = shareable(device, args.handle);
+  if (!storage || storage->mmap_offset() == 0) return EINVAL;  // 0: itself of another process
   // The other process would map it through its own descriptor of the device, which is another file here.
   if ((storage->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) == 0) {
     report::stopped("vgpu.unknown-ioctl", "IPC export of memory that is not device memory");

@@ -6,6 +6,8 @@ V_MINIMUM3_F32: gfx950 has those of three.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import softfloat as sf
 from softfloat import F16, F32, NAN, Format
 
@@ -32,24 +34,22 @@ def _result(x: Args, f: Format, bits: int) -> int:
     return NAN if sf.is_nan(f, bits) else x.out(f, bits)
 
 
+def _extreme(x: Args, kind: str, two: Callable[..., int], *, largest: bool) -> int:
+    f = fmt(kind)
+    out, *others = x.floats(f)
+    for b in others:
+        out = two(f, out, b, largest=largest)
+    return _result(x, f, out)
+
+
 @pattern(r"[vs]_(min|max)3?_num_(f16|f32|f64)")
 def _extreme_number(x: Args, what: str, kind: str) -> int:
-    f = fmt(kind)
-    s = x.floats(f)
-    out = s[0]
-    for b in s[1:]:
-        out = _number(f, out, b, largest=what == "max")
-    return _result(x, f, out)
+    return _extreme(x, kind, _number, largest=what == "max")
 
 
 @pattern(r"[vs]_(minimum|maximum)3?_(f16|f32|f64)")
 def _extreme_propagating(x: Args, what: str, kind: str) -> int:
-    f = fmt(kind)
-    s = x.floats(f)
-    out = s[0]
-    for b in s[1:]:
-        out = _propagating(f, out, b, largest=what == "maximum")
-    return _result(x, f, out)
+    return _extreme(x, kind, _propagating, largest=what == "maximum")
 
 
 @pattern(r"v_(minmax|maxmin)_num_(f16|f32)")
