@@ -95,3 +95,9 @@ def test_the_rules_catch_something() -> None:
 def test_commands_that_compute_nothing_do_not_wait_for_numpy(module: str) -> None:
     program = f"import sys, {module}; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=_ROOT).returncode == 0
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Pytest imports them by their base names: two of one name are an error as soon as both are collected."""
+    names = [path.name for path in (_ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

@@ -22,7 +22,7 @@ from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.compare import compare_dump, elements_agree
 from kerncap.verdict.plan import CAPTURED, EXACT, PERTURBED, POISONED, REFERENCE, Plan, Tolerance, make_plan
 from kerncap.verdict.ranges import intersect, normalise, subtract, total
-from kerncap.verdict.types import values_of
+from kerncap.verdict.values import values_of
 from kerncap.verdict.write_set import read_trace
 
 SUBJECT = Subject("sha256:" + "0" * 64, "vgpu:gfx942", None)
