@@ -1,16 +1,9 @@
 #include "intercept/capture.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstdio>
-#include <filesystem>
-#include <thread>
 
-#include "base/file.hpp"
 #include "base/log.hpp"
-#include "bundle/chunk_writer.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/reports.hpp"
@@ -20,32 +13,9 @@
 namespace kerncap::intercept {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr auto hold_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
 constexpr auto copy_delay_limit = std::chrono::seconds(30);  // that a copy of the application is delayed at most
 constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
 constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
-constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-std::string longer(const Control& control) {
-  return "--timeout " + std::to_string(static_cast<long>(std::ceil(2 * control.timeout_s))) + "  # seconds; it was " +
-         std::to_string(static_cast<long>(control.timeout_s));
-}
-
-void remove_quietly(const fs::path& path) noexcept {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
-// Buffered output of the application is written before its process is ended; a stream that another thread has locked is given up.
-void end_process(int status) {
-  start_quietly([] { std::fflush(nullptr); }).detach();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  ::_exit(status);
-}
 
 }  // namespace
 
@@ -137,185 +107,6 @@ Error Capture::fault_error() const {
   std::snprintf(va.data(), va.size(), "0x%llx", static_cast<unsigned long long>(fault_va_.load()));
   return {"capture.fault", "a kernel of the application accessed " + std::string(va.data()) +
                                ", a memory fault, before the dispatch that was to be captured"};
-}
-
-void Capture::require_undisturbed() const {
-  if (faulted_) throw fault_error();
-  if (queue_status_ != HSA_STATUS_SUCCESS) {
-    throw Error("capture.queue-error", "a queue of the application stopped during the capture: " +
-                                           status_text(static_cast<hsa_status_t>(queue_status_.load())));
-  }
-}
-
-void Capture::run() noexcept {
-  const Inside inside;
-  std::optional<Error> failure;
-  try {
-    take();
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const fs::filesystem_error& error) {
-    failure = system_error(error.path1().string(), error.code().value());
-  } catch (const std::exception& error) {
-    failure = Error("capture.internal", error.what());
-  }
-  if (!failure && control_.stop_after && !disturbed()) {
-    // The application stands at the captured dispatch until here, and does not get beyond it.
-    tool_.report_seen();
-    end_process(0);
-  }
-  gates_->open_target.set(0);
-  gates_->open_rest.set(0);
-  cut_.release();
-  if (failure) remove_quietly(control_.work_dir / "capture.partial");
-  if (failure && failure->code() == "host.disk-full") {
-    failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
-  }
-  end(failure);
-  forward_completion();
-  const std::scoped_lock lock(mutex_);
-  worker_done_ = true;
-  phase_changed_.notify_all();
-}
-
-CaptureFacts Capture::describe_target() {
-  CaptureFacts facts;
-  facts.packet = job_.packet;
-  facts.match_index = control_.dispatch;
-  facts.queue_index = job_.queue_index;
-  facts.kernel = job_.kernel;
-  auto code = tool_.kernels.code_of(*job_.kernel);
-  if (!code) {
-    throw Error("capture.code-object",
-                "the code object of " + job_.kernel->demangled + " was loaded where the tool could not see it");
-  }
-  facts.code = std::move(*code);
-  const auto object = parse_code_object(*facts.code.bytes);
-  facts.isa = object.isa;
-  if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
-  ask_runtime(facts, tool_.topology());
-  return facts;
-}
-
-void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
-  const auto size = kernarg_size(facts);
-  if (size == 0) return;
-  const auto va = reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address);
-  auto bytes = snapshot.read(va, size);
-  if (!bytes) throw Error("capture.kernarg", "the kernarg segment could not be read");
-  facts.kernarg = std::move(*bytes);
-  snapshot.holds_kernarg(va, pointer_values(facts));
-}
-
-void Capture::take() {
-  const auto deadline = Clock::now() + to_duration(control_.timeout_s);
-  const auto waited = wait_done(gates_->before, deadline, [this] { return disturbed(); });
-  require_undisturbed();
-  if (waited == Waited::TimedOut) {
-    throw Error("capture.timeout", "the packets before the dispatch did not end in time", longer(control_));
-  }
-
-  const auto started = Clock::now();
-  auto facts = describe_target();
-  set_phase(Phase::Snapshot);
-  std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
-  cut_.hold(tool_.queues, *job_.queue, hold_limit);
-  cut_.drain_copies(tool_.topology(), hold_limit);
-
-  const auto partial = control_.work_dir / "capture.partial";
-  remove_quietly(partial);  // of a process that was killed
-  fs::create_directories(partial / "blobs/sha256");
-  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
-  auto regions = tool_.memory.closure(job_.kernel->agent);
-  add_variables(regions, module_variables(*job_.kernel));
-  add_variables(regions, unnamed_variables(facts));
-  Snapshot snapshot(partial, control_, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
-    require_undisturbed();
-    if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
-    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
-  });
-  read_kernarg(facts, snapshot);
-  snapshot.take_pre();
-  const auto after_pre = Clock::now();
-
-  set_phase(Phase::Running);
-  gates_->open_target.set(0);
-  await_target(facts, deadline);
-  set_phase(Phase::Snapshot);
-  const auto before_post = Clock::now();
-  facts.dispatch_wall_s = std::chrono::duration<double>(before_post - after_pre).count();
-  if (facts.outcome == "completed") {
-    snapshot.take_post();
-    facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
-    if (!control_.stop_after) {
-      // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
-      facts.reasons = disturbances();
-      forward_completion();
-      gates_->open_rest.set(0);
-      cut_.release();
-      hold.reset();
-      set_phase(Phase::Sealing);
-    }
-  }
-  if (facts.reasons.empty()) facts.reasons = disturbances();
-  const Index index = snapshot.finish();
-  facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
-  facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
-  facts.raw_bytes = snapshot.raw_bytes();
-  facts.stored_bytes = snapshot.stored_bytes();
-  seal(facts, index);
-}
-
-void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
-  const auto stop = [this] { return disturbed(); };
-  auto waited = wait_done(gates_->after, std::min(deadline, Clock::now() + others_limit), stop);
-  if (waited == Waited::TimedOut) {
-    // It may be waiting for work that is being held.
-    cut_.release();
-    cut_.reasons.push_back("other queues were let go while the dispatch ran, which took longer than 10 s");
-    waited = wait_done(gates_->after, deadline, stop);
-  }
-  if (waited == Waited::Stopped && faulted_) {
-    facts.outcome = "fault";
-    facts.fault_va = fault_va_.load();
-    return;
-  }
-  if (waited == Waited::Stopped) require_undisturbed();
-  if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(control_));
-}
-
-std::vector<std::string> Capture::disturbances() const {
-  auto reasons = cut_.reasons;
-  if (copy_slipped_) reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
-  if (queue_appeared_) reasons.emplace_back("a queue was created during the capture and not held");
-  if (tool_.bookkeeping_failed) reasons.emplace_back("an allocation or a queue could not be followed");
-  return reasons;
-}
-
-void Capture::seal(CaptureFacts& facts, const Index& index) {
-  const auto& work_dir = control_.work_dir;
-  const auto partial = work_dir / "capture.partial";
-  write_json_atomic(partial / "index.json", to_json(index));
-  write_json_atomic(partial / "capture.json", capture_document(facts, index));
-  for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial / directory);
-  std::error_code error;
-  if (fs::exists(work_dir / "capture")) throw Error("capture.exists", "the work directory already holds a capture");
-  fs::rename(partial, work_dir / "capture", error);
-  if (error) throw system_error("cannot rename the capture", error.value());
-  sync_directory(work_dir);
-}
-
-void Capture::forward_completion() noexcept {
-  if (completed_.exchange(true)) return;
-  // Unbounded on purpose: whenever the dispatch ends, the application must learn of it. A queue that stopped never ends it.
-  const auto stop = [this] { return disturbed(); };
-  while (true) {
-    const auto waited = wait_done(gates_->after, Clock::now() + std::chrono::hours(1), stop);
-    if (waited == Waited::Stopped) return;
-    if (waited == Waited::Done) break;
-  }
-  if (!job_.queue->profiled && job_.queue->alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(job_.queue->queue, 0);
-  complete_for_application(as_dispatch(job_.packet).completion_signal, gates_->after);
 }
 
 void Capture::end(const std::optional<Error>& failure) noexcept {

@@ -5,7 +5,7 @@
 //   worker:  wait before, hold other queues, pre-state, open target, wait after, post-state, complete the application's signal,
 //            open rest, seal
 //
-// Whatever fails, the gates are opened and the application goes on. Called by hooks_queue.cpp and entry.cpp.
+// Whatever fails, the gates are opened and the application goes on. The worker is in capture_worker.cpp. Called by hooks_queue.cpp and entry.cpp.
 #pragma once
 
 #include <hsa/hsa.h>

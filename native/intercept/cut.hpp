@@ -1,6 +1,6 @@
 // A consistent cut: while a snapshot is taken, the other queues of the process have ended what they had and start nothing, and
 // copies wait. Everything here is bounded; what could not be held is named.
-// In: queues. Out: reasons why the cut is not consistent (none: it is). Called by capture.cpp.
+// In: queues. Out: reasons why the cut is not consistent (none: it is). Called by capture_worker.cpp.
 #pragma once
 
 #include <memory>

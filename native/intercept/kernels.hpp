@@ -1,6 +1,6 @@
 // Which kernel a kernel object is. In: code objects as they are read and loaded, executables as they are frozen. Out: a table
 // from kernel_object to its entry that the packet callback probes without a lock. Called by hooks_code.cpp (writes),
-// queues.cpp (hot path) and capture.cpp (details of the target).
+// queues.cpp (hot path) and capture_worker.cpp (details of the target).
 #pragma once
 
 #include <hsa/hsa.h>

@@ -1,5 +1,5 @@
 // capture.json: everything about the dispatch that is not memory. In: packet, kernel, code object, agent, the snapshot's outcome.
-// Out: the JSON document of docs/interfaces.md, "Capture directory". Called by capture.cpp.
+// Out: the JSON document of docs/interfaces.md, "Capture directory". Called by capture_worker.cpp.
 #pragma once
 
 #include <optional>

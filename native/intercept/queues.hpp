@@ -1,5 +1,5 @@
 // The application's queues. In: queue creation and destruction, packets. Out: intercept queues in their place, dispatch counts,
-// the target handed to the capture. Called by hooks_queue.cpp; held and drained by capture.cpp.
+// the target handed to the capture. Called by hooks_queue.cpp; held and drained by cut.cpp.
 #pragma once
 
 #include <hsa/hsa.h>

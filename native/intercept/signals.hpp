@@ -1,5 +1,5 @@
 // HSA signals of the tool's own, and waits that end. In: original entry points. Out: RAII signals, bounded waits.
-// Called by capture.cpp, cut.cpp, dispatch_timer.cpp, staging.cpp.
+// Called by capture.cpp, capture_worker.cpp, cut.cpp, dispatch_timer.cpp, staging.cpp.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -1,5 +1,5 @@
 // The memory of the closure before and after the dispatch. In: regions. Out: chunks in blobs/ and the index of the capture.
-// Called by capture.cpp from its worker thread, once for each state.
+// Called by capture_worker.cpp, once for each state.
 #pragma once
 
 #include <deque>
