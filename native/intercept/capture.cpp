@@ -139,14 +139,16 @@ void Capture::memory_fault(std::uint64_t va) noexcept {
   phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });
 }
 
-void Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
-  const auto must_wait = [&] {
-    if (!under_way()) return false;
-    return phase_ != Phase::Waiting || dependents_.depends(dependencies);
-  };
-  if (!must_wait()) return;
+bool Capture::must_delay(std::span<const hsa_signal_t> dependencies) noexcept {
+  return under_way() && (phase_ != Phase::Waiting || dependents_.depends(dependencies));
+}
+
+bool Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
+  if (!must_delay(dependencies)) return true;
   std::unique_lock lock(mutex_);
-  if (!phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !under_way(); })) copy_slipped_ = true;
+  if (phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !under_way(); })) return true;
+  copy_slipped_ = true;
+  return false;
 }
 
 void Capture::finish_before_exit() noexcept {

@@ -63,8 +63,9 @@ class Capture {
   void queue_failed(const QueueState& queue, hsa_status_t status) noexcept;
   void memory_fault(std::uint64_t va) noexcept;
   // Called by a copy that the application starts: waits (bounded) while a snapshot is taken, and from the target's submission on
-  // when the copy depends on it.
-  void delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
+  // when the copy depends on it. False: it waited in vain.
+  bool delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
+  bool must_delay(std::span<const hsa_signal_t> dependencies) noexcept;
   // Nothing is begun from now on. False: too late, or there is nothing to call off.
   bool call_off() noexcept;
   // It has ended, with or without a capture.
@@ -98,7 +99,7 @@ class Capture {
   void end(const std::optional<Error>& failure) noexcept;
   void drop_signals() noexcept;
   void set_phase(Phase phase);
-  std::vector<std::string> disturbances() const;
+  std::vector<std::string> disturbances(const Snapshot& snapshot) const;
   Error fault_error() const;
   bool disturbed() const;
   void require_undisturbed() const;

@@ -127,6 +127,7 @@ void Capture::take() {
   set_phase(Phase::Snapshot);
   std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
   cut_.hold(tool_.queues, *job_.queue, hold_limit);
+  cut_.await_starting_copies(tool_.copies_starting, hold_limit);
   cut_.drain_copies(tool_.topology(), hold_limit);
 
   const auto partial = control_.work_dir / "capture.partial";
@@ -142,6 +143,7 @@ void Capture::take() {
     if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
   });
   read_kernarg(facts, snapshot);
+  snapshot.holds_launches(tool_.queues.kernarg_vas());
   snapshot.take_pre();
   const auto after_pre = Clock::now();
 
@@ -156,7 +158,7 @@ void Capture::take() {
     facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
     if (!control_.stop_after) {
       // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
-      facts.reasons = disturbances();
+      facts.reasons = disturbances(snapshot);
       forward_completion();
       gates_->open_rest.set(0);
       cut_.release();
@@ -164,7 +166,7 @@ void Capture::take() {
       set_phase(Phase::Sealing);
     }
   }
-  if (facts.reasons.empty()) facts.reasons = disturbances();
+  if (facts.reasons.empty()) facts.reasons = disturbances(snapshot);
   const Index index = snapshot.finish();
   facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
@@ -191,8 +193,9 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
   if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(control_));
 }
 
-std::vector<std::string> Capture::disturbances() const {
+std::vector<std::string> Capture::disturbances(const Snapshot& snapshot) const {
   auto reasons = cut_.reasons;
+  for (auto& reason : snapshot.unsettled()) reasons.push_back(std::move(reason));
   if (copy_slipped_) reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
   if (queue_appeared_) reasons.emplace_back("a queue was created during the capture and not held");
   if (tool_.bookkeeping_failed) reasons.emplace_back("an allocation or a queue could not be followed");

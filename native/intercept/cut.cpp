@@ -78,6 +78,14 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
   }
 }
 
+void Cut::await_starting_copies(const std::atomic<unsigned>& starting, Clock::duration limit) {
+  const auto deadline = Clock::now() + limit;
+  while (starting.load() > 0) {
+    if (Clock::now() >= deadline) return reasons.push_back("a copy that the application was starting did not end in time");
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 void Cut::drain_copies(const Topology& topology, Clock::duration limit) {
   const auto deadline = Clock::now() + limit;
   const auto& amd = hsa().amd;
@@ -86,7 +94,10 @@ void Cut::drain_copies(const Topology& topology, Clock::duration limit) {
   check(amd.hsa_amd_memory_pool_allocate_fn(topology.staging_pool(), size, 0, &host), "hsa_amd_memory_pool_allocate");
   for (const auto gpu : topology.gpus()) {
     void* device = nullptr;
-    if (amd.hsa_amd_memory_pool_allocate_fn(topology.device_pool(gpu), size, 0, &device) != HSA_STATUS_SUCCESS) continue;
+    if (amd.hsa_amd_memory_pool_allocate_fn(topology.device_pool(gpu), size, 0, &device) != HSA_STATUS_SUCCESS) {
+      reasons.push_back("GPU " + std::to_string(topology.gpu_ordinal(gpu)) + " has no memory left to wait for its copies with");
+      continue;
+    }
     amd.hsa_amd_agents_allow_access_fn(1, &gpu, nullptr, host);
     auto up = std::make_unique<Signal>(1);
     auto down = std::make_unique<Signal>(1);

@@ -62,7 +62,9 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
   walk_batch({static_cast<const Packet*>(packets), static_cast<std::size_t>(count)}, write,
              [&](const Packet& packet, auto flush) {
                const auto index = state.dispatches.fetch_add(1, std::memory_order_relaxed);
-               KernelEntry* kernel = tool().kernels.find(as_dispatch(packet).kernel_object);
+               const auto dispatch = as_dispatch(packet);
+               state.kernarg_va.store(reinterpret_cast<std::uint64_t>(dispatch.kernarg_address), std::memory_order_relaxed);
+               KernelEntry* kernel = tool().kernels.find(dispatch.kernel_object);
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
                if (!kernel->matched.load(std::memory_order_relaxed) || !capture.wants(*kernel, packet)) return false;

@@ -35,4 +35,10 @@ std::uint64_t QueueRegistry::dispatches() {
   return sum;
 }
 
+std::vector<std::uint64_t> QueueRegistry::kernarg_vas() {
+  std::vector<std::uint64_t> list;
+  for (const QueueState* state : alive()) list.push_back(state->kernarg_va.load(std::memory_order_relaxed));
+  return list;
+}
+
 }  // namespace kerncap::intercept

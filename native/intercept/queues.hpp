@@ -25,6 +25,7 @@ struct QueueState {
   QueueCallback callback = nullptr;  // the application's
   void* callback_data = nullptr;
   std::atomic<std::uint64_t> dispatches{0};
+  std::atomic<std::uint64_t> kernarg_va{0};  // of the last dispatch
   std::atomic<bool> profiled{false};  // the application switched profiling on
   std::atomic<bool> alive{true};
   // While a capture is under way: a later packet waits for the captured dispatch, and this signal says that all before it is done.
@@ -40,6 +41,8 @@ class QueueRegistry {
   std::vector<QueueState*> alive();
   std::uint64_t count() const { return created_.load(std::memory_order_relaxed); }
   std::uint64_t dispatches();
+  // Where the launches that were last seen have their arguments.
+  std::vector<std::uint64_t> kernarg_vas();
 
  private:
   std::mutex mutex_;

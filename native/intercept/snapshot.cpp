@@ -1,6 +1,8 @@
 #include "intercept/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <map>
 
 #include "base/error.hpp"
@@ -9,6 +11,8 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr std::size_t copies_in_flight = 2;
+constexpr int settle_rounds = 8;
+constexpr auto settle_limit = std::chrono::seconds(5);  // after which no further round begins
 
 ChunkWriterOptions writer_options(const Control& control) {
   ChunkWriterOptions options;
@@ -40,7 +44,9 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
       writer_(directory / "blobs/sha256", writer_options(control)) {
   for (auto& region : regions) {
     const bool kernarg = region.segment == Segment::kernarg;
-    entries_.push_back(Entry{std::move(region), {}, {}, kernarg, false, false, nullptr});
+    Entry& entry = entries_.emplace_back();
+    entry.region = std::move(region);
+    entry.kernarg = kernarg;
   }
   find_aliases();
 }
@@ -65,7 +71,7 @@ hsa_agent_t Snapshot::reader_for(const Allocation& region) const {
   return owned ? region.owner : agent_;
 }
 
-void Snapshot::complete(Pending pending, bool post) {
+void Snapshot::complete(Pending pending, Reading reading) {
   Entry& entry = *pending.entry;
   std::string failure;
   const auto bytes = pending.buffer->finish(failure);
@@ -77,24 +83,30 @@ void Snapshot::complete(Pending pending, bool post) {
   if (!entry.begun) writer_.begin_region(entry.region.size);
   entry.begun = true;
   const auto index = static_cast<std::size_t>(pending.at / staging_.buffer_bytes());
-  if (post) {
-    auto ticket = writer_.submit(pending.at, bytes, entry.pre[index].raw_digest());
-    entry.post.emplace_back(pending.at, ticket);
-    pending.buffer->ticket = std::move(ticket);
-  } else {
-    auto ticket = writer_.submit(pending.at, bytes);
-    entry.pre.push_back(ticket);
-    pending.buffer->ticket = std::move(ticket);
+  ChunkTicket ticket;
+  switch (reading) {
+    case Reading::Pre:
+      ticket = entry.pre.emplace_back(writer_.submit(pending.at, bytes));
+      break;
+    case Reading::Post:
+      ticket = writer_.submit(pending.at, bytes, entry.pre[index].raw_digest());
+      entry.post.emplace_back(pending.at, ticket);
+      break;
+    case Reading::Again:
+      ticket = writer_.submit(pending.at, bytes, entry.current(index).raw_digest());
+      entry.again.push_back(ticket);
+      break;
   }
+  pending.buffer->ticket = std::move(ticket);
   pending.buffer->submitted = true;
 }
 
-void Snapshot::read_region(Entry& entry, bool post) {
+void Snapshot::read_region(Entry& entry, Reading reading) {
   entry.begun = false;
   for (std::uint64_t at = 0; at < entry.region.size && !entry.failed; at += staging_.buffer_bytes()) {
     poll_();
     if (pending_.size() == copies_in_flight) {
-      complete(pending_.front(), post);
+      complete(pending_.front(), reading);
       pending_.pop_front();
       if (entry.failed) return;
     }
@@ -107,20 +119,77 @@ void Snapshot::read_region(Entry& entry, bool post) {
   }
 }
 
+void Snapshot::complete_all(Reading reading) {
+  while (!pending_.empty()) {
+    complete(pending_.front(), reading);
+    pending_.pop_front();
+  }
+}
+
 void Snapshot::pass(bool post) {
   const auto matters = [&](const Entry& entry, bool device) {
     return !entry.failed && entry.original == nullptr && (entry.region.segment == Segment::device) == device &&
            !(post && entry.kernarg);
   };
+  const auto reading = post ? Reading::Post : Reading::Pre;
   for (const bool device : {!post, post}) {
     for (Entry& entry : entries_) {
-      if (matters(entry, device)) read_region(entry, post);
+      if (matters(entry, device)) read_region(entry, reading);
     }
+    complete_all(reading);
+    if (!device) settle();
   }
-  while (!pending_.empty()) {
-    complete(pending_.front(), post);
-    pending_.pop_front();
+}
+
+// The first round compares with what has just been read.
+void Snapshot::settle() {
+  std::vector<Entry*> host;
+  for (Entry& entry : entries_) {
+    const bool unwritten = entry.region.segment == Segment::device || entry.kernarg || entry.launches;
+    if (!unwritten && !entry.failed && entry.original == nullptr) host.push_back(&entry);
   }
+  const auto give_up = Clock::now() + settle_limit;
+  bool moved = !host.empty();
+  for (int round = 0; moved && round < settle_rounds && Clock::now() < give_up; ++round) {
+    moved = false;
+    for (Entry* entry : host) entry->wait();
+    for (Entry* entry : host) {
+      if (!entry->failed) read_region(*entry, Reading::Again);
+    }
+    complete_all(Reading::Again);
+    for (Entry* entry : host) moved = entry->take_again() || moved;
+  }
+  for (Entry* entry : host) entry->unsettled = entry->unsettled || (moved && entry->moved);
+}
+
+ChunkTicket& Snapshot::Entry::current(std::size_t chunk) { return post.empty() ? pre[chunk] : post[chunk].second; }
+
+void Snapshot::Entry::wait() {
+  for (std::size_t chunk = 0; chunk < pre.size(); ++chunk) current(chunk).wait();
+}
+
+bool Snapshot::Entry::take_again() {
+  moved = false;
+  for (std::size_t chunk = 0; chunk < again.size(); ++chunk) {
+    again[chunk].wait();
+    if (again[chunk].unchanged()) continue;
+    current(chunk) = again[chunk];
+    moved = true;
+  }
+  again.clear();
+  return moved;
+}
+
+std::vector<std::string> Snapshot::unsettled() const {
+  std::vector<std::string> reasons;
+  for (const Entry& entry : entries_) {
+    if (!entry.unsettled) continue;
+    std::array<char, 24> va{};
+    std::snprintf(va.data(), va.size(), "0x%llx", static_cast<unsigned long long>(entry.region.va));
+    reasons.push_back("the application's threads kept writing to the host memory at " + std::string(va.data()) + " (" +
+                      std::to_string(entry.region.size) + " bytes) while it was read");
+  }
+  return reasons;
 }
 
 void Snapshot::take_pre() { pass(false); }
@@ -175,6 +244,13 @@ std::optional<std::vector<std::byte>> Snapshot::read(std::uint64_t va, std::size
   const auto bytes = buffer.finish(failure);
   if (!failure.empty()) return std::nullopt;
   return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+void Snapshot::holds_launches(const std::vector<std::uint64_t>& kernarg_vas) {
+  for (Entry& entry : entries_) {
+    entry.launches = std::any_of(kernarg_vas.begin(), kernarg_vas.end(),
+                                 [&](std::uint64_t va) { return va >= entry.region.va && va < entry.region.end(); });
+  }
 }
 
 void Snapshot::holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments) {

@@ -28,7 +28,9 @@ class Snapshot {
   Snapshot(const std::filesystem::path& directory, const Control& control, const Topology& topology, hsa_agent_t agent,
            std::vector<Allocation> regions, std::function<void()> poll);
 
-  // All bytes of every region: device memory first, host memory last, so that it is as fresh as can be.
+  // All bytes of every region: device memory first, host memory last, so that it is as fresh as can be. Host threads are not
+  // stopped: host memory is read until two readings in a row agree, which is then what it was at one moment between them.
+  // After some rounds that is given up: unsettled().
   void take_pre();
   // The chunks that are not as before: host memory first. Kernarg segments are left out: host threads write the arguments of
   // later launches there while the dispatch runs, and kernels only read them.
@@ -44,6 +46,12 @@ class Snapshot {
   // what a grid barrier counts in beside the arguments of a cooperative launch).
   void holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments);
 
+  // Launches of other queues have their arguments at these addresses: host threads write there all the time, and nothing else
+  // is kept there, so that such regions need not settle.
+  void holds_launches(const std::vector<std::uint64_t>& kernarg_vas);
+
+  // Why host memory is not that of one moment; empty when it is.
+  std::vector<std::string> unsettled() const;
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
   std::uint64_t stored_bytes() const { return writer_.stored_bytes(); }
@@ -54,9 +62,17 @@ class Snapshot {
     std::vector<ChunkTicket> pre;
     std::vector<std::pair<std::uint64_t, ChunkTicket>> post;
     bool kernarg = false;
+    bool launches = false;
     bool failed = false;
     bool begun = false;
+    bool moved = false;      // the last reading was not like the one before
+    bool unsettled = false;  // in one of the states
+    std::vector<ChunkTicket> again;
     Entry* original = nullptr;  // whose memory this is another mapping of: it is read there
+
+    ChunkTicket& current(std::size_t chunk);  // in the state that is being read
+    void wait();
+    bool take_again();  // what has been read again takes the place of what was before, where it differs
   };
   struct Pending {
     Entry* entry;
@@ -65,9 +81,12 @@ class Snapshot {
     std::size_t size;
   };
   void find_aliases();
+  enum class Reading { Pre, Post, Again };
   void pass(bool post);
-  void read_region(Entry& entry, bool post);
-  void complete(Pending pending, bool post);
+  void settle();
+  void read_region(Entry& entry, Reading reading);
+  void complete(Pending pending, Reading reading);
+  void complete_all(Reading reading);
   std::vector<const Entry*> readable() const;
   hsa_agent_t reader_for(const Allocation& region) const;
 

@@ -14,7 +14,13 @@ from workbench import CASES, TARGETS, Workbench
 # Everything runs on the first combination; each case also runs on one of the others, in turn.
 _COMBINATIONS = [(suite, target) for suite in ("trixie", "sid") for target in TARGETS]
 # What the second suite adds to these is another compiler.
-_ONE_SUITE = ("test_cheats.py", "test_closure_kinds.py", "test_hostile_source.py", "test_isa_conformance.py")
+_ONE_SUITE = (
+    "test_cheats.py",
+    "test_closure_kinds.py",
+    "test_cut.py",
+    "test_hostile_source.py",
+    "test_isa_conformance.py",
+)
 
 
 def in_subset(suite: str, target: str, case_number: int) -> bool:
