@@ -9,77 +9,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kerncap.bundle.dispatch import (
+    ISA_PREFIX,
+    Argument,
+    CodeObject,
+    Dispatch,
+    Kernarg,
+    Kernel,
+    check_dispatch,
+    code_object_from_json,
+    dispatch_from_json,
+    kernarg_from_json,
+    kernel_from_json,
+)
 from kerncap.bundle.documents import check_schema_version, parse_json, validate
-from kerncap.bundle.limits import MAX_CAPTURE_JSON_BYTES, MAX_HSACO_BYTES, MAX_RANGES
+from kerncap.bundle.limits import MAX_CAPTURE_JSON_BYTES, MAX_RANGES
+from kerncap.bundle.sequence import Sequence, Step, sequence_from_json
 from kerncap.errors import BundleError
-
-ISA_PREFIX = "amdgcn-amd-amdhsa--"
 
 ByteRange = tuple[int, int, int]
 """(region, offset, length), bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    name: str
-    """Mangled."""
-    demangled: str
-    symbol: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    match_index: int
-    queue_index: int
-    dims: int
-    grid: tuple[int, int, int]
-    """In workitems, as HSA counts."""
-    workgroup: tuple[int, int, int]
-    group_segment_bytes: int
-    private_segment_bytes: int
-    kernarg_va: int
-    kernel_object_va: int
-    packet: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    offset: int
-    size: int
-    kind: str
-    """The code object's `.value_kind`."""
-    name: str | None
-    type: str | None
-    region: int | None
-    region_offset: int | None
-
-    @property
-    def hidden(self) -> bool:
-        return self.kind.startswith("hidden_")
-
-
-@dataclass(frozen=True, slots=True)
-class Kernarg:
-    size: int
-    data: bytes
-    args: tuple[Argument, ...]
-
-    def value(self, argument: Argument) -> bytes:
-        return self.data[argument.offset : argument.offset + argument.size]
-
-
-@dataclass(frozen=True, slots=True)
-class CodeObject:
-    digest: str
-    size: int
-    isa: str
-    load_va: int
-    load_size: int
-
-    @property
-    def target(self) -> str:
-        """`gfx942:sramecc+:xnack-`."""
-        return self.isa.removeprefix(ISA_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +77,22 @@ class Capture:
     write_set: WriteSet | None
     noise: tuple[ByteRange, ...]
     self_check: Mapping[str, Any] | None
+    sequence: Sequence | None = None
+    """The dispatches behind the first; None: one dispatch was captured."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every captured dispatch, in order."""
+        first = Step(self.kernel, self.dispatch, self.kernarg, self.code_object, ())
+        return (first, *(self.sequence.later if self.sequence else ()))
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Features that a reader must know to understand this capture (bundle_spec/SPEC.md)."""
+        return ("sequence",) if self.sequence else ()
+
+
+__all__ = ["ISA_PREFIX", "Argument", "ByteRange", "Capture", "CodeObject", "Device", "Dispatch", "Kernarg", "Kernel"]
 
 
 def parse_capture(data: bytes, *, what: str = "capture.json") -> tuple[Capture, dict[str, Any]]:
@@ -145,10 +110,10 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
     validate(_without_ranges(document), "capture", what=what)
     outcome, consistency = document["outcome"], document["consistency"]
     capture = Capture(
-        kernel=Kernel(**{key: document["kernel"][key] for key in ("name", "demangled", "symbol")}),
-        dispatch=_dispatch(document["dispatch"]),
-        kernarg=_kernarg(document["kernarg"]),
-        code_object=_code_object(document["code_object"]),
+        kernel=kernel_from_json(document["kernel"]),
+        dispatch=dispatch_from_json(document["dispatch"]),
+        kernarg=kernarg_from_json(document["kernarg"]),
+        code_object=code_object_from_json(document["code_object"]),
         device=_device(document["device"]),
         runtime=document["runtime"],
         consistent=consistency["state"] == "consistent",
@@ -163,54 +128,10 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         write_set=_write_set(document.get("write_set"), what),
         noise=_ranges(document.get("noise") or [], f"{what}: noise"),
         self_check=document.get("self_check"),
+        sequence=sequence_from_json(document.get("sequence"), document["code_object"]["isa"], what),
     )
-    _check(capture, what)
+    check_dispatch(capture.kernarg, capture.code_object, what)
     return capture
-
-
-def _dispatch(node: dict[str, Any]) -> Dispatch:
-    return Dispatch(
-        match_index=node.get("match_index", 0),
-        queue_index=node.get("queue_index", 0),
-        dims=node["dims"],
-        grid=_dim3(node["grid"]),
-        workgroup=_dim3(node["workgroup"]),
-        group_segment_bytes=node["group_segment_bytes"],
-        private_segment_bytes=node["private_segment_bytes"],
-        kernarg_va=node["kernarg_va"],
-        kernel_object_va=node.get("kernel_object_va", 0),
-        packet=bytes.fromhex(node["packet"]),
-    )
-
-
-def _dim3(node: list[int]) -> tuple[int, int, int]:
-    return node[0], node[1], node[2]
-
-
-def _kernarg(node: dict[str, Any]) -> Kernarg:
-    args = tuple(
-        Argument(
-            offset=arg["offset"],
-            size=arg["size"],
-            kind=arg["kind"],
-            name=arg.get("name") or None,
-            type=arg.get("type") or None,
-            region=arg.get("region"),
-            region_offset=arg.get("region_offset"),
-        )
-        for arg in node["args"]
-    )
-    return Kernarg(size=node["size"], data=bytes.fromhex(node["bytes"]), args=args)
-
-
-def _code_object(node: dict[str, Any]) -> CodeObject:
-    return CodeObject(
-        digest=node["digest"],
-        size=node["size"],
-        isa=node["isa"],
-        load_va=node.get("load_va", 0),
-        load_size=node.get("load_size", 0),
-    )
 
 
 def _device(node: dict[str, Any]) -> Device:
@@ -249,19 +170,3 @@ def _ranges(node: Any, what: str) -> tuple[ByteRange, ...]:
         if not (isinstance(item, list) and len(item) == 3 and all(type(n) is int and 0 <= n < 1 << 64 for n in item)):
             raise BundleError(f"{what} holds something that is not [region, offset, length]", code="bundle.malformed")
     return tuple((region, offset, length) for region, offset, length in node)
-
-
-def _check(capture: Capture, what: str) -> None:
-    """What the schema cannot say about one document alone."""
-    kernarg = capture.kernarg
-    if len(kernarg.data) != kernarg.size:
-        raise BundleError(
-            f"{what}: kernarg/bytes holds {len(kernarg.data)} bytes, size says {kernarg.size}", code="bundle.malformed"
-        )
-    for i, arg in enumerate(kernarg.args):
-        if arg.offset + arg.size > kernarg.size:
-            raise BundleError(f"{what}: kernarg/args/{i} lies outside of the kernarg segment", code="bundle.malformed")
-        if arg.region is not None and arg.region_offset is None:
-            raise BundleError(f"{what}: kernarg/args/{i} has a region and no region_offset", code="bundle.malformed")
-    if capture.code_object.size > MAX_HSACO_BYTES:
-        raise BundleError(f"{what}: the code object has {capture.code_object.size} bytes", code="bundle.limit")

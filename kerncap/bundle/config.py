@@ -16,8 +16,8 @@ from kerncap.bundle.documents import canonical_json, check_schema_version, parse
 from kerncap.bundle.manifest import SPEC_MAJOR, SPEC_VERSION
 from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
-KNOWN_FEATURES: frozenset[str] = frozenset({"alias"})
-"""What `requires` may name: `alias`, memory that is mapped at more than one address."""
+KNOWN_FEATURES: frozenset[str] = frozenset({"alias", "sequence"})
+"""What `requires` may name: `alias`, memory that is mapped at more than one address; `sequence`, several dispatches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,10 @@ class Region:
     post: tuple[Chunk, ...]
     alias_of: int | None = None
     """The region whose first `size` bytes these are, mapped a second time; an alias has no chunks."""
+    step: int = 0
+    """Of a variable in a sequence: the first dispatch whose code object holds it."""
+    between: tuple[tuple[Chunk, ...], ...] = ()
+    """Of a sequence with all its states: what each dispatch but the last one changed, as `post`."""
 
     @property
     def is_padding(self) -> bool:
@@ -73,17 +77,22 @@ class Index:
     @property
     def requires(self) -> tuple[str, ...]:
         """Features that a reader must know to understand this index (bundle_spec/SPEC.md)."""
-        return ("alias",) if any(region.alias_of is not None for region in self.regions) else ()
+        used = {"alias": any(region.alias_of is not None for region in self.regions)}
+        used["sequence"] = any(region.step or region.between for region in self.regions)
+        return tuple(feature for feature, is_used in used.items() if is_used)
 
     @property
     def stored_bytes(self) -> int:
         return sum({blob.digest: blob.size for blob in self.blobs}.values())
 
     def chunks(self) -> Iterator[tuple[int, str, Chunk]]:
-        """(region number, "pre" or "post", chunk)."""
+        """(region number, "pre", "between" or "post", chunk)."""
         for number, region in enumerate(self.regions):
             for chunk in region.pre:
                 yield number, "pre", chunk
+            for changed in region.between:
+                for chunk in changed:
+                    yield number, "between", chunk
             for chunk in region.post:
                 yield number, "post", chunk
 
@@ -152,12 +161,17 @@ class _Reader:
             raise self._bad(place, "symbol is not the name of one")
         if "alias_of" in node:
             alias_of = self._int(node, "alias_of", 0, limits.MAX_REGIONS - 1, place)
-            if node.get("pre") != [] or node.get("post") != []:
+            if node.get("pre") != [] or node.get("post") != [] or "between" in node:
                 raise self._bad(place, "an alias has no chunks")
             return Region(va, size, kind, segment, tuple(flags), symbol, agent, (), (), alias_of)
         pre = self._pre(node, size, place)
-        post = self._post(node, {chunk.at: chunk.length for chunk in pre}, place)
-        return Region(va, size, kind, segment, tuple(flags), symbol, agent, pre, post)
+        grid = {chunk.at: chunk.length for chunk in pre}
+        post = self._changed(node, "post", grid, place)
+        between = self._between(node, grid, place)
+        step = self._int(node, "step", 1, limits.MAX_STEPS - 1, place) if "step" in node else 0
+        if step and kind != "variable":
+            raise self._bad(place, "only a variable belongs to a dispatch")
+        return Region(va, size, kind, segment, tuple(flags), symbol, agent, pre, post, None, step, between)
 
     def _pre(self, node: Any, size: int, place: str) -> tuple[Chunk, ...]:
         chunks = []
@@ -172,11 +186,21 @@ class _Reader:
             raise self._bad(place, f"pre holds {at} bytes, the region has {size}")
         return tuple(chunks)
 
-    def _post(self, node: Any, grid: dict[int, int], place: str) -> tuple[Chunk, ...]:
+    def _between(self, node: Any, grid: dict[int, int], place: str) -> tuple[tuple[Chunk, ...], ...]:
+        if "between" not in node:
+            return ()
+        steps = self._list(node, "between", limits.MAX_STEPS - 1, place)
+        if not steps:
+            raise self._bad(place, "between is empty")
+        return tuple(
+            self._changed({"between": step}, "between", grid, f"{place}/between/{i}") for i, step in enumerate(steps)
+        )
+
+    def _changed(self, node: Any, key: str, grid: dict[int, int], place: str) -> tuple[Chunk, ...]:
         chunks = []
         last = -1
-        for i, item in enumerate(self._list(node, "post", limits.MAX_CHUNKS, place)):
-            here = f"{place}/post/{i}"
+        for i, item in enumerate(self._list(node, key, limits.MAX_CHUNKS, place)):
+            here = f"{place}/{key}/{i}"
             self._object(item, here)
             at = self._int(item, "at", 0, limits.MAX_REGION_BYTES, here)
             chunk = self._chunk(item, at, here)

@@ -18,6 +18,7 @@ MAX_REGIONS = 65_536
 MAX_REGION_BYTES = 4 << 40
 MAX_SYMBOL_BYTES = 64 << 10
 MAX_CHUNKS = 131_072  # of all regions, pre-state and post-state together: 512 GiB in chunks of 4 MiB
+MAX_STEPS = 1024  # dispatches of a sequence
 MAX_RANGES = 131_072  # of each list of byte ranges: written, read_first, noise
 MAX_CHUNK_BYTES = 64 << 20
 MAX_ZSTD_WINDOW_BYTES = MAX_CHUNK_BYTES  # a frame in single-segment form needs its content size

@@ -69,7 +69,8 @@ class Manifest:
     config: Descriptor
     index: Descriptor
     code: Descriptor | None
-    hsaco: Descriptor
+    hsacos: tuple[Descriptor, ...]
+    """Code objects: of the first dispatch, and of a sequence's later ones as far as they are others."""
     chunks: tuple[Descriptor, ...]
     annotations: Mapping[str, str]
 
@@ -79,7 +80,7 @@ class Manifest:
         yield self.index
         if self.code is not None:
             yield self.code
-        yield self.hsaco
+        yield from self.hsacos
         yield from self.chunks
 
     @property
@@ -92,11 +93,11 @@ def build_manifest(
     config: Descriptor,
     index: Descriptor,
     code: Descriptor | None,
-    hsaco: Descriptor,
+    hsacos: Sequence[Descriptor],
     chunks: Sequence[Descriptor],
     annotations: Mapping[str, str],
 ) -> Manifest:
-    layers = [index, *([code] if code else []), hsaco, *chunks]
+    layers = [index, *([code] if code else []), *hsacos, *chunks]
     raw = canonical_json(
         {
             "schemaVersion": 2,
@@ -112,7 +113,7 @@ def build_manifest(
             f"the manifest would have {len(raw)} bytes, registries accept {limits.MAX_MANIFEST_BYTES}",
             code="bundle.limit",
         )
-    return Manifest(raw, sha256_digest(raw), config, index, code, hsaco, tuple(chunks), annotations)
+    return Manifest(raw, sha256_digest(raw), config, index, code, tuple(hsacos), tuple(chunks), annotations)
 
 
 def parse_manifest(raw: bytes, *, what: str = "manifest") -> Manifest:
@@ -120,7 +121,7 @@ def parse_manifest(raw: bytes, *, what: str = "manifest") -> Manifest:
     document = parse_json(raw, what=what, limit=limits.MAX_MANIFEST_BYTES)
     _check_artifact_type(document, what)
     layers = document.get("layers")
-    if not isinstance(layers, list) or len(layers) > limits.MAX_BLOBS + 3:
+    if not isinstance(layers, list) or len(layers) > limits.MAX_BLOBS + 2 + limits.MAX_STEPS:
         raise BundleError(f"{what}: layers is missing, not a list or too long", code="bundle.malformed")
     config = _descriptor(document.get("config"), f"{what}: config")
     if config.media_type != CONFIG:
@@ -136,7 +137,12 @@ def parse_manifest(raw: bytes, *, what: str = "manifest") -> Manifest:
         seen[layer.digest] = i
         groups[layer.media_type].append(layer)
     _check_titles([config, *(layer for group in groups.values() for layer in group)], what)
-    for media_type, least, most in ((INDEX, 1, 1), (CODE, 0, 1), (HSACO, 1, 1), (CHUNKS, 0, limits.MAX_BLOBS)):
+    for media_type, least, most in (
+        (INDEX, 1, 1),
+        (CODE, 0, 1),
+        (HSACO, 1, limits.MAX_STEPS),
+        (CHUNKS, 0, limits.MAX_BLOBS),
+    ):
         if not least <= len(groups[media_type]) <= most:
             raise BundleError(f"{what}: {len(groups[media_type])} layers of type {media_type}", code="bundle.malformed")
     return Manifest(
@@ -145,7 +151,7 @@ def parse_manifest(raw: bytes, *, what: str = "manifest") -> Manifest:
         config=config,
         index=groups[INDEX][0],
         code=groups[CODE][0] if groups[CODE] else None,
-        hsaco=groups[HSACO][0],
+        hsacos=tuple(groups[HSACO]),
         chunks=tuple(groups[CHUNKS]),
         annotations=_annotations(document.get("annotations", {}), what),
     )

@@ -29,6 +29,7 @@ from kerncap.bundle.location import (
     require_bundle,
 )
 from kerncap.bundle.manifest import CHUNKS, HSACO, Descriptor, Manifest, parse_manifest
+from kerncap.bundle.sequence import EACH
 from kerncap.bundle.store import (
     BlobLocation,
     CaptureStore,
@@ -39,7 +40,7 @@ from kerncap.bundle.store import (
 )
 from kerncap.errors import BundleError, UsageError, typed
 
-RECORD_MEMBERS = ("command", "environment", "noise", "unreadable", "write_set")
+RECORD_MEMBERS = ("command", "environment", "noise", "sequence", "unreadable", "write_set")
 """Members of capture.json that have no bound of their own: sealed in the index layer and not in the config."""
 
 
@@ -74,12 +75,11 @@ class Bundle:
 
     @property
     def data_blobs(self) -> tuple[Descriptor, ...]:
-        """The code object and every chunk blob, once each."""
-        code_object = self.capture.code_object
-        sizes = {blob.digest: blob.size for blob in self.index.blobs}
-        sizes.pop(code_object.digest, None)
+        """The code objects, in the order in which they are first dispatched, and every chunk blob, once each."""
+        codes = {step.code_object.digest: step.code_object.size for step in self.capture.steps}
+        sizes = {blob.digest: blob.size for blob in self.index.blobs if blob.digest not in codes}
         return (
-            Descriptor(HSACO, code_object.digest, code_object.size),
+            *(Descriptor(HSACO, digest, size) for digest, size in codes.items()),
             *(Descriptor(CHUNKS, digest, size) for digest, size in sizes.items()),
         )
 
@@ -186,8 +186,9 @@ def _open_reproducer(path: Path) -> Bundle:
 def _check_sealed(bundle: Bundle, manifest: Manifest, config: Config) -> None:
     """Manifest, config and index must tell the same story."""
     expected = {blob.digest: blob.size for blob in bundle.data_blobs}
-    listed = {blob.digest: blob.size for blob in (manifest.hsaco, *manifest.chunks)}
-    if expected != listed or manifest.hsaco.digest != bundle.capture.code_object.digest:
+    listed = {blob.digest: blob.size for blob in (*manifest.hsacos, *manifest.chunks)}
+    codes = [blob.digest for blob in bundle.data_blobs if blob.media_type == HSACO]
+    if expected != listed or [blob.digest for blob in manifest.hsacos] != codes:
         odd = sorted(expected.items() ^ listed.items())[:1]
         raise BundleError(f"{bundle.name}: manifest and index disagree about blobs: {odd}", code="bundle.inconsistent")
     if config.target != bundle.capture.code_object.target:
@@ -199,22 +200,48 @@ def _check_sealed(bundle: Bundle, manifest: Manifest, config: Config) -> None:
     found = (len(bundle.index.regions), bundle.index.raw_bytes, bundle.index.stored_bytes)
     if found != (summary.regions, summary.raw_bytes, summary.stored_bytes):
         raise BundleError(f"{bundle.name}: the config's summary does not fit the index", code="bundle.inconsistent")
-    if not set(bundle.index.requires) <= set(config.requires):
+    if not set(required_features(bundle)) <= set(config.requires):
         raise BundleError(f"{bundle.name}: the config does not require what the index uses", code="bundle.inconsistent")
+
+
+def required_features(bundle: Bundle) -> tuple[str, ...]:
+    """What a reader must know to understand capture and index."""
+    return tuple(dict.fromkeys((*bundle.index.requires, *bundle.capture.requires)))
 
 
 def check_fit(bundle: Bundle) -> None:
     """Region numbers and byte ranges of the capture must lie inside the index."""
     capture = bundle.capture
-    for i, argument in enumerate(capture.kernarg.args):
-        if argument.region is not None:
-            _check_range(bundle, f"kernarg/args/{i}", argument.region, argument.region_offset or 0, 0)
+    for number, step in enumerate(capture.steps):
+        for i, argument in enumerate(step.kernarg.args):
+            if argument.region is not None:
+                place = f"{f'dispatch {number}: ' if number else ''}kernarg/args/{i}"
+                _check_range(bundle, place, argument.region, argument.region_offset or 0, 0)
+    _check_steps(bundle)
     write_set = capture.write_set
     ranges = (*write_set.written, *write_set.read_first, *capture.noise) if write_set else capture.noise
     for region, offset, length in ranges:
         _check_range(bundle, "write_set or noise", region, offset, length)
-    if capture.code_object.digest in {blob.digest for blob in bundle.index.blobs}:
-        raise BundleError(f"{bundle.name}: the code object is also listed as a chunk blob", code="bundle.inconsistent")
+    if {step.code_object.digest for step in capture.steps} & {blob.digest for blob in bundle.index.blobs}:
+        raise BundleError(f"{bundle.name}: a code object is also listed as a chunk blob", code="bundle.inconsistent")
+
+
+def _check_steps(bundle: Bundle) -> None:
+    """The index must speak of the dispatches that the capture has."""
+    sequence = bundle.capture.sequence
+    later = len(sequence.later) if sequence else 0
+    states = later if sequence and sequence.states == EACH else 0
+    for number, region in enumerate(bundle.index.regions):
+        if region.step > later:
+            raise BundleError(
+                f"{bundle.name}: regions/{number} belongs to dispatch {region.step}, which does not exist",
+                code="bundle.inconsistent",
+            )
+        if len(region.between) != (states if region.alias_of is None else 0):
+            raise BundleError(
+                f"{bundle.name}: regions/{number} has {len(region.between)} states between dispatches, not {states}",
+                code="bundle.inconsistent",
+            )
 
 
 def _check_range(bundle: Bundle, place: str, region: int, offset: int, length: int) -> None:

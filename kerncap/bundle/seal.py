@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import IO, Any
 
 from kerncap.bundle import limits
@@ -21,6 +22,7 @@ from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocat
 from kerncap.bundle.manifest import (
     CODE,
     CONFIG,
+    HSACO,
     INDEX,
     SPEC_VERSION,
     Descriptor,
@@ -28,7 +30,8 @@ from kerncap.bundle.manifest import (
     build_manifest,
     sha256_digest,
 )
-from kerncap.bundle.reader import RECORD_MEMBERS, Bundle, open_bundle
+from kerncap.bundle.reader import RECORD_MEMBERS, Bundle, open_bundle, required_features
+from kerncap.bundle.sequence import Step
 from kerncap.bundle.sink import ProgressCall, Sink, copy_blobs, copy_checked, new_bundle, no_progress
 from kerncap.errors import BundleError, UsageError, typed
 
@@ -70,18 +73,10 @@ def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def content_digest(bundle: Bundle, source: tuple[SourceFile, ...]) -> str:
     """What is recorded, independent of compression: raw digests of every chunk, the code object, kernarg and source."""
-    dispatch, capture = bundle.capture.dispatch, bundle.capture
+    first, *later = bundle.capture.steps
     content = {
         "schema": "kerncap.content/1",
-        "code_object": capture.code_object.digest,
-        "dispatch": {
-            "grid": dispatch.grid,
-            "workgroup": dispatch.workgroup,
-            "group_segment_bytes": dispatch.group_segment_bytes,
-            "private_segment_bytes": dispatch.private_segment_bytes,
-            "kernarg_va": dispatch.kernarg_va,
-        },
-        "kernarg": capture.kernarg.data.hex(),
+        **_step_content(first),
         "regions": [
             [
                 region.va,
@@ -92,12 +87,41 @@ def content_digest(bundle: Bundle, source: tuple[SourceFile, ...]) -> str:
                 [[chunk.length, chunk.raw_sha256] for chunk in region.pre],
                 [[chunk.at, chunk.length, chunk.raw_sha256] for chunk in region.post],
                 *([] if region.alias_of is None else [region.alias_of]),
+                *([{"step": region.step}] if region.step else []),
+                *(
+                    [{"between": [[[c.at, c.length, c.raw_sha256] for c in one] for one in region.between]}]
+                    if region.between
+                    else []
+                ),
             ]
             for region in bundle.index.regions
         ],
         "source": sorted([file.name, file.size, file.sha256] for file in source),
     }
+    if later:
+        content["sequence"] = [
+            {
+                **_step_content(step),
+                "barriers_before": [[b.type, b.barrier, list(b.waits_for)] for b in step.barriers_before],
+            }
+            for step in later
+        ]
     return sha256_digest(canonical_json(content))
+
+
+def _step_content(step: Step) -> dict[str, Any]:
+    dispatch = step.dispatch
+    return {
+        "code_object": step.code_object.digest,
+        "dispatch": {
+            "grid": dispatch.grid,
+            "workgroup": dispatch.workgroup,
+            "group_segment_bytes": dispatch.group_segment_bytes,
+            "private_segment_bytes": dispatch.private_segment_bytes,
+            "kernarg_va": dispatch.kernarg_va,
+        },
+        "kernarg": step.kernarg.data.hex(),
+    }
 
 
 def seal(
@@ -125,7 +149,7 @@ def seal(
             sink.put_bytes(manifest.index, index_bytes)
             if code is not None:
                 _put_code(sink, code, code_file)
-            blobs = [(blob, locations[blob.digest]) for blob in (manifest.hsaco, *manifest.chunks)]
+            blobs = [(blob, locations[blob.digest]) for blob in (*manifest.hsacos, *manifest.chunks)]
             copy_blobs(sink, blobs, what=bundle.name, progress=progress)
     return manifest
 
@@ -168,12 +192,13 @@ def _config(bundle: Bundle, source: tuple[SourceFile, ...], record: Mapping[str,
         target=bundle.capture.code_object.target,
         capture={name: value for name, value in bundle.capture_json.items() if name not in RECORD_MEMBERS},
         summary=Summary(len(index.regions), index.raw_bytes, index.stored_bytes, len(source)),
-        requires=index.requires,
+        requires=required_features(bundle),
     )
 
 
 def _manifest(bundle: Bundle, config: bytes, index: bytes, code: Descriptor | None) -> Manifest:
-    hsaco, *chunks = bundle.data_blobs
+    blobs = bundle.data_blobs
+    hsacos = [blob for blob in blobs if blob.media_type == HSACO]
     kernel = bundle.capture.kernel.name
     annotations = {
         "dev.kerncap.spec": SPEC_VERSION,
@@ -187,7 +212,7 @@ def _manifest(bundle: Bundle, config: bytes, index: bytes, code: Descriptor | No
         config=Descriptor(CONFIG, sha256_digest(config), len(config), "config.json"),
         index=Descriptor(INDEX, sha256_digest(index), len(index), "index.json.zst"),
         code=code,
-        hsaco=Descriptor(hsaco.media_type, hsaco.digest, hsaco.size, "kernel.hsaco"),
-        chunks=chunks,
+        hsacos=[replace(hsaco, title=f"kernel{f'-{i}' if i else ''}.hsaco") for i, hsaco in enumerate(hsacos)],
+        chunks=blobs[len(hsacos) :],
         annotations=annotations,
     )

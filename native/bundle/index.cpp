@@ -59,6 +59,12 @@ Json chunk_to_json(const Chunk& chunk, bool with_at) {
   return out;
 }
 
+Json changed_to_json(const std::vector<Chunk>& chunks) {
+  Json out = Json::array();
+  for (const Chunk& chunk : chunks) out.push_back(chunk_to_json(chunk, true));
+  return out;
+}
+
 Chunk chunk_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
   const Fields fields(value, where, kMalformed);
   Chunk chunk;
@@ -103,14 +109,13 @@ std::vector<Chunk> pre_from_json(const Fields& region, const std::string& where,
   return chunks;
 }
 
-std::vector<Chunk> post_from_json(const Fields& region, const std::string& where, const std::vector<Chunk>& pre,
-                                  const std::vector<Blob>& blobs) {
-  const Json& list = region.array("post", pre.size());
+std::vector<Chunk> changed_from_json(const Json& list, const std::string& list_where, const std::vector<Chunk>& pre,
+                                     const std::vector<Blob>& blobs) {
   std::vector<Chunk> chunks;
   chunks.reserve(list.size());
   auto base = pre.begin();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string chunk_where = where + ".post[" + std::to_string(i) + "]";
+    const std::string chunk_where = list_where + "[" + std::to_string(i) + "]";
     Chunk chunk = chunk_from_json(list[i], chunk_where, blobs);
     chunk.at = Fields(list[i], chunk_where, kMalformed).u64("at");
     while (base != pre.end() && base->at < chunk.at) ++base;
@@ -121,6 +126,19 @@ std::vector<Chunk> post_from_json(const Fields& region, const std::string& where
     chunks.push_back(chunk);
   }
   return chunks;
+}
+
+std::vector<std::vector<Chunk>> between_from_json(const Fields& region, const std::string& where, const std::vector<Chunk>& pre,
+                                                  const std::vector<Blob>& blobs) {
+  std::vector<std::vector<Chunk>> between;
+  const Json& steps = region.array("between", limits::kSteps - 1);
+  if (steps.empty()) region.fail("between", "is empty");
+  for (const Json& step : steps) {
+    const std::string step_where = where + ".between[" + std::to_string(between.size()) + "]";
+    if (!step.is_array() || step.size() > pre.size()) fail(step_where, "is not a list of at most as many chunks as pre has");
+    between.push_back(changed_from_json(step, step_where, pre, blobs));
+  }
+  return between;
 }
 
 Region region_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
@@ -149,10 +167,17 @@ Region region_from_json(const Json& value, const std::string& where, const std::
     region.alias_of = fields.u32("alias_of");
     for (const char* list : {"pre", "post"})
       if (!fields.array(list, 0).empty()) fields.fail(list, "an alias has no chunks");
+    if (fields.has("between")) fields.fail("between", "an alias has no chunks");
     return region;
   }
   region.pre = pre_from_json(fields, where, region.size, blobs);
-  region.post = post_from_json(fields, where, region.pre, blobs);
+  region.post = changed_from_json(fields.array("post", region.pre.size()), where + ".post", region.pre, blobs);
+  if (fields.has("between")) region.between = between_from_json(fields, where, region.pre, blobs);
+  if (fields.has("step")) {
+    region.step = fields.u32("step", limits::kSteps - 1);
+    if (region.step == 0) fields.fail("step", "is 0");
+    if (region.kind != RegionKind::variable) fields.fail("step", "only a variable belongs to a dispatch");
+  }
   return region;
 }
 
@@ -176,8 +201,6 @@ Json to_json(const Index& index) {
   for (const Region& region : index.regions) {
     Json pre = Json::array();
     for (const Chunk& chunk : region.pre) pre.push_back(chunk_to_json(chunk, false));
-    Json post = Json::array();
-    for (const Chunk& chunk : region.post) post.push_back(chunk_to_json(chunk, true));
     regions.push_back({{"va", region.va},
                        {"size", region.size},
                        {"kind", to_string(region.kind)},
@@ -186,8 +209,10 @@ Json to_json(const Index& index) {
                        {"symbol", region.symbol ? Json(*region.symbol) : Json(nullptr)},
                        {"agent", region.agent},
                        {"pre", std::move(pre)},
-                       {"post", std::move(post)}});
+                       {"post", changed_to_json(region.post)}});
     if (region.alias_of) regions.back()["alias_of"] = *region.alias_of;
+    if (region.step != 0) regions.back()["step"] = region.step;
+    for (const auto& changed : region.between) regions.back()["between"].push_back(changed_to_json(changed));
   }
   return {{"schema", "kerncap.index/1"}, {"blobs", std::move(blobs)}, {"regions", std::move(regions)}};
 }

@@ -22,6 +22,7 @@ inline constexpr std::size_t kBlobs = 1u << 20;
 inline constexpr std::size_t kRegions = 1u << 20;
 inline constexpr std::size_t kChunksOfRegion = 1u << 22;
 inline constexpr std::size_t kFlags = 16;
+inline constexpr std::size_t kSteps = 1024;  // dispatches of a sequence
 inline constexpr std::size_t kSymbolBytes = 64u << 10;
 }  // namespace limits
 
@@ -60,6 +61,8 @@ struct Region {
   std::optional<std::uint32_t> alias_of;  // the region whose first `size` bytes these are, mapped once more: no chunks
   std::vector<Chunk> pre;   // the region from 0 to size without gaps
   std::vector<Chunk> post;  // the chunks with changed bytes, sorted; each has the bounds of a chunk of `pre`
+  std::uint32_t step = 0;   // of a variable in a sequence: the first dispatch whose code object holds it
+  std::vector<std::vector<Chunk>> between;  // of a sequence with all states: what each dispatch but the last changed
   std::uint64_t end() const noexcept { return va + size; }
   bool operator==(const Region&) const = default;
 };

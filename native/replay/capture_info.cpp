@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::string_view kCode = "bundle.malformed";
 constexpr std::uint64_t kMaxKernargBytes = 1u << 20;
+constexpr std::size_t kMaxDependencies = 5;  // of a barrier packet
+constexpr std::size_t kMaxBarriers = 1024;   // between two dispatches
+constexpr std::uint32_t kBarrierBit = 1u << 8;  // Source: HSA system architecture 1.2, 2.9.1
 
 std::array<std::uint32_t, 3> three(const Fields& fields, const char* name, std::uint64_t max) {
   const Json& list = fields.array(name, 3);
@@ -23,12 +26,7 @@ std::array<std::uint32_t, 3> three(const Fields& fields, const char* name, std::
   return out;
 }
 
-}  // namespace
-
-CaptureInfo capture_from_json(const Json& document) {
-  require_schema(document, "kerncap.capture/1", kCode);
-  const Fields fields(document, "capture", kCode);
-  CaptureInfo info;
+void read_dispatch(const Fields& fields, DispatchInfo& info) {
   const Fields kernel = fields.object("kernel");
   info.kernel_name = kernel.string("name");
   info.kernel_symbol = kernel.string("symbol");
@@ -41,6 +39,7 @@ CaptureInfo capture_from_json(const Json& document) {
   info.group_segment_bytes = dispatch.u32("group_segment_bytes");
   info.private_segment_bytes = dispatch.u32("private_segment_bytes");
   info.kernarg_va = dispatch.u64("kernarg_va");
+  if (dispatch.has("header")) info.ordered = (dispatch.u32("header", 0xffff) & kBarrierBit) != 0;
 
   const Fields kernarg = fields.object("kernarg");
   const std::uint64_t size = kernarg.u64("size", kMaxKernargBytes);
@@ -57,8 +56,62 @@ CaptureInfo capture_from_json(const Json& document) {
     info.code_va = code.u64("load_va");
     info.code_bytes = code.u64("load_size");
   }
+}
+
+BarrierInfo read_barrier(const Json& value, const std::string& where, std::size_t number) {
+  const Fields fields(value, where, kCode);
+  BarrierInfo barrier;
+  const auto& type = fields.string("type");
+  if (type != "and" && type != "or" && type != "value") fields.fail("type", "is none of and, or, value");
+  barrier.any = type == "or";
+  barrier.ordered = fields.boolean("barrier");
+  for (const Json& step : fields.array("waits_for", kMaxDependencies)) {
+    if (!step.is_number_unsigned() || step.get<std::uint64_t>() >= number) fields.fail("waits_for", "is not a dispatch before this one");
+    barrier.waits_for.push_back(step.get<std::uint32_t>());
+  }
+  return barrier;
+}
+
+void read_sequence(const Fields& sequence, CaptureInfo& info) {
+  const auto& states = sequence.string("states");
+  if (states != "each" && states != "end") sequence.fail("states", "is neither each nor end");
+  info.each_state = states == "each";
+  const Json& later = sequence.array("later", limits::kSteps - 1);
+  if (later.empty()) sequence.fail("later", "is empty");
+  for (const Json& value : later) {
+    const std::string where = "capture.sequence.later[" + std::to_string(info.later.size()) + "]";
+    const Fields fields(value, where, kCode);
+    StepInfo step;
+    read_dispatch(fields, step);
+    if (step.isa != info.isa) throw Error("bundle.inconsistent", where + ": the code object is for " + printable(step.isa) + ", the first one for " + printable(info.isa));
+    for (const Json& barrier : fields.array("barriers_before", kMaxBarriers))
+      step.barriers_before.push_back(read_barrier(barrier, where + ".barriers_before", info.steps()));
+    info.later.push_back(std::move(step));
+  }
+}
+
+}  // namespace
+
+CaptureInfo capture_from_json(const Json& document) {
+  require_schema(document, "kerncap.capture/1", kCode);
+  const Fields fields(document, "capture", kCode);
+  CaptureInfo info;
+  read_dispatch(fields, info);
   if (!fields.is_null("outcome")) info.faulted = fields.object("outcome").string("status") != "completed";
+  if (fields.has("sequence")) read_sequence(fields.object("sequence"), info);
   return info;
+}
+
+void check_steps(const CaptureInfo& capture, const Index& index) {
+  const std::size_t states = capture.each_state ? capture.later.size() : 0;
+  for (std::size_t i = 0; i < index.regions.size(); ++i) {
+    const Region& region = index.regions[i];
+    const auto fail = [&](const std::string& what) { throw Error("bundle.inconsistent", "index.regions[" + std::to_string(i) + "]: " + what); };
+    if (region.step > capture.later.size()) fail("belongs to dispatch " + std::to_string(region.step) + ", which does not exist");
+    if (region.between.size() != (region.alias_of ? 0 : states)) {
+      fail("has " + std::to_string(region.between.size()) + " states between dispatches, not " + std::to_string(states));
+    }
+  }
 }
 
 }  // namespace kerncap::replay

@@ -141,7 +141,7 @@ void check_target(const Device& device, const std::string& isa) {
               "choose a device of that target, or --device vgpu:<gfx target>");
 }
 
-void check_capacity(const Device& device, const CaptureInfo& capture, std::uint64_t closure_bytes) {
+void check_capacity(const Device& device, const DispatchInfo& capture, std::uint64_t closure_bytes) {
   const std::uint64_t workitems = std::uint64_t{capture.workgroup[0]} * capture.workgroup[1] * capture.workgroup[2];
   if (workitems > device.max_workgroup_workitems) {
     throw Error("host.launch-limits", "the workgroup has " + std::to_string(workitems) + " workitems, the device allows " +

@@ -51,7 +51,7 @@ Device open_device(std::uint32_t number);
 // host.wrong-target unless code for `isa` runs on the device: same processor, and each feature that `isa` names as the device has it.
 void check_target(const Device& device, const std::string& isa);
 // host.launch-limits, host.device-memory
-void check_capacity(const Device& device, const CaptureInfo& capture, std::uint64_t closure_bytes);
+void check_capacity(const Device& device, const DispatchInfo& capture, std::uint64_t closure_bytes);
 
 // Host memory that the GPU reads and writes.
 class PinnedBuffer {

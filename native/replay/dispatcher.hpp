@@ -1,4 +1,5 @@
-// One AQL queue and bounded dispatches on it. In: a launch. Out: how it ended, and how long it took by the device's clock.
+// One AQL queue and bounded dispatches on it. In: launches, with the barrier packets between them. Out: how they ended, and how
+// long they took by the device's clock.
 // Called by the runner.
 #pragma once
 
@@ -6,8 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "replay/capture_info.hpp"
 #include "replay/device.hpp"
 
 namespace kerncap::replay {
@@ -20,6 +24,8 @@ struct Launch {
   std::array<std::uint32_t, 3> workgroup{1, 1, 1};
   std::uint32_t group_segment_bytes = 0;
   std::uint32_t private_segment_bytes = 0;
+  bool ordered = true;  // waits for everything before it
+  std::vector<BarrierInfo> barriers_before;
 };
 
 struct DispatchOutcome {
@@ -27,19 +33,23 @@ struct DispatchOutcome {
   Kind kind = Kind::completed;
   std::uint64_t fault_va = 0;
   std::string text;  // of a fault or an error
-  std::uint64_t duration_ns = 0;
+  std::size_t step = 0;  // the first launch that did not complete
+  std::uint64_t duration_ns = 0;  // from the start of the first to the end of the last
+  std::vector<std::uint64_t> step_ns;
 };
 
 // After anything but `completed` the queue is dead: nothing of this process may be dispatched or waited for any more.
 class Dispatcher {
  public:
-  explicit Dispatcher(const Device& device);
+  // `packets`: of the largest call of run().
+  Dispatcher(const Device& device, std::size_t packets);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
   std::uint64_t queue_va() const noexcept { return reinterpret_cast<std::uint64_t>(queue_); }
-  DispatchOutcome run(const Launch& launch, std::chrono::nanoseconds limit);
+  // One after the other, `limit` for each.
+  DispatchOutcome run(std::span<const Launch> launches, std::chrono::nanoseconds limit);
 
  private:
   // Written by the runtime's threads.
@@ -49,13 +59,18 @@ class Dispatcher {
     std::atomic<std::uint64_t> fault_va{0};
     std::atomic<std::uint32_t> fault_reasons{0};
   };
-  void submit(const Launch& launch);
+  // Returns the packet's index.
+  std::uint64_t write(const void* packet, std::uint32_t header_and_setup);
+  std::uint64_t submit_barrier(const BarrierInfo& barrier);
+  std::uint64_t submit(const Launch& launch, hsa_signal_t done);
+  DispatchOutcome await(std::size_t count, std::chrono::steady_clock::time_point end) const;
+  void measure(DispatchOutcome& outcome, std::size_t count) const;
   bool failed(DispatchOutcome& outcome) const;
 
   const Device& device_;
   Events events_;
   hsa_queue_t* queue_ = nullptr;
-  Signal done_;
+  std::vector<Signal> done_;  // of each launch
   double ns_per_tick_ = 1;
 };
 

@@ -30,7 +30,7 @@ std::optional<std::size_t> dimension(std::string_view kind, std::string_view pre
 
 // What follows from the launch alone.
 std::optional<std::uint64_t> from_launch(const KernargRequest& request, std::string_view kind) {
-  const CaptureInfo& capture = request.capture;
+  const DispatchInfo& capture = request.capture;
   if (const auto d = dimension(kind, "hidden_block_count_")) return capture.grid[*d] / capture.workgroup[*d];
   if (const auto d = dimension(kind, "hidden_group_size_")) return capture.workgroup[*d];
   if (const auto d = dimension(kind, "hidden_remainder_")) return capture.grid[*d] % capture.workgroup[*d];
@@ -141,7 +141,7 @@ Kernarg build_kernarg(const KernargRequest& request) {
   return result;
 }
 
-LaunchSizes launch_sizes(const CaptureInfo& capture, const KernelDescription& captured, const KernelDescription& target) {
+LaunchSizes launch_sizes(const DispatchInfo& capture, const KernelDescription& captured, const KernelDescription& target) {
   if (&captured == &target) return {capture.group_segment_bytes, capture.private_segment_bytes};
   const auto& wanted = target.required_workgroup;
   if (wanted && *wanted != capture.workgroup) {

@@ -14,7 +14,7 @@
 namespace kerncap::replay {
 
 struct KernargRequest {
-  const CaptureInfo& capture;
+  const DispatchInfo& capture;
   const KernelDescription& captured;  // of the captured code object
   const KernelDescription& target;    // of the code object that is replayed; the same object for the captured one
   std::uint64_t queue_va = 0;
@@ -39,6 +39,6 @@ struct LaunchSizes {
 };
 // The captured sizes for the captured code object; for a variant its own, plus the dynamic LDS of the captured launch. Throws
 // replay.variant-launch when the variant cannot be launched with the captured workgroup.
-LaunchSizes launch_sizes(const CaptureInfo& capture, const KernelDescription& captured, const KernelDescription& target);
+LaunchSizes launch_sizes(const DispatchInfo& capture, const KernelDescription& captured, const KernelDescription& target);
 
 }  // namespace kerncap::replay

@@ -65,6 +65,7 @@ class Replay {
         kerncap::index_from_json(kerncap::read_json_file(request.index, "bundle.malformed", kMaxIndexBytes));
     const replay::CaptureInfo capture =
         replay::capture_from_json(kerncap::read_json_file(request.capture, "bundle.malformed", kMaxCaptureBytes));
+    replay::check_steps(capture, index);
     replay::check_ranges(request, index);
     const auto spans = replay::spans_of(index.regions, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
     replay::Reservation reservation;

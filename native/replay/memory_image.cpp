@@ -82,10 +82,16 @@ void MemoryImage::place_variables(std::span<const std::optional<std::uint64_t>> 
   }
 }
 
-void MemoryImage::set_overlay(Overlay overlay) {
-  for (Task& task : tasks_) task.known &= !overlay_touches(task);
-  overlay_ = std::move(overlay);
-  for (Task& task : tasks_) task.known &= !overlay_touches(task);
+void MemoryImage::forget_overlaid() {
+  for (Task& task : tasks_) {
+    for (const Overlay& overlay : overlays_) task.known &= !overlay_touches(task, overlay);
+  }
+}
+
+void MemoryImage::set_overlays(std::vector<Overlay> overlays) {
+  forget_overlaid();
+  overlays_ = std::move(overlays);
+  forget_overlaid();
 }
 
 void MemoryImage::set_relocation(const Relocation& relocation) {
@@ -94,18 +100,20 @@ void MemoryImage::set_relocation(const Relocation& relocation) {
   relocation_ = relocation;
 }
 
-bool MemoryImage::overlay_touches(const Task& task) const noexcept {
-  if (!overlay_ || overlay_->bytes.empty() || index_.regions[task.region].kind == RegionKind::variable) return false;
+bool MemoryImage::overlay_touches(const Task& task, const Overlay& overlay) const noexcept {
+  if (overlay.bytes.empty() || index_.regions[task.region].kind == RegionKind::variable) return false;
   const std::uint64_t begin = index_.regions[task.region].va + task.pre->at;
-  return overlay_->va < begin + task.pre->length && begin < overlay_->va + overlay_->bytes.size();
+  return overlay.va < begin + task.pre->length && begin < overlay.va + overlay.bytes.size();
 }
 
 void MemoryImage::apply_overlay(const Task& task, std::span<std::byte> bytes) const noexcept {
-  if (!overlay_touches(task)) return;
   const std::uint64_t begin = index_.regions[task.region].va + task.pre->at;
-  const std::uint64_t from = std::max(begin, overlay_->va);
-  const std::uint64_t to = std::min(begin + bytes.size(), overlay_->va + overlay_->bytes.size());
-  std::memcpy(bytes.data() + (from - begin), overlay_->bytes.data() + (from - overlay_->va), to - from);
+  for (const Overlay& overlay : overlays_) {
+    if (!overlay_touches(task, overlay)) continue;
+    const std::uint64_t from = std::max(begin, overlay.va);
+    const std::uint64_t to = std::min(begin + bytes.size(), overlay.va + overlay.bytes.size());
+    std::memcpy(bytes.data() + (from - begin), overlay.bytes.data() + (from - overlay.va), to - from);
+  }
 }
 
 bool MemoryImage::is_captured_state(const Task& task, const InitialState& initial) const noexcept {

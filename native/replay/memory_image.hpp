@@ -60,7 +60,7 @@ class MemoryImage {
   // Where the variables of the program that runs next lie; none: the variable keeps what the loader gave it and is not
   // compared. One entry a region; only those of variables count.
   void place_variables(std::span<const std::optional<std::uint64_t>> device_va);
-  void set_overlay(Overlay overlay);
+  void set_overlays(std::vector<Overlay> overlays);
   // Addresses of code: what the device holds is translated, everything else here speaks of captured addresses.
   void set_relocation(const Relocation& relocation);
 
@@ -76,7 +76,8 @@ class MemoryImage {
   std::uint64_t captured_va(const Task& task) const noexcept;
   void load_initial(const Task& task, const InitialState& initial, std::span<std::byte> out) const;
   void apply_overlay(const Task& task, std::span<std::byte> bytes) const noexcept;
-  bool overlay_touches(const Task& task) const noexcept;
+  bool overlay_touches(const Task& task, const Overlay& overlay) const noexcept;
+  void forget_overlaid();
   bool is_captured_state(const Task& task, const InitialState& initial) const noexcept;
   std::span<const std::byte> load_expected(const Task& task, const ScanRequest& request, Slot& slot) const;
   void examine(const Task& task, const ScanRequest& request, Slot& slot) const;
@@ -88,7 +89,7 @@ class MemoryImage {
   std::vector<Task> tasks_;
   std::vector<Slot> slots_;
   std::vector<std::optional<std::uint64_t>> region_va_;
-  std::optional<Overlay> overlay_;
+  std::vector<Overlay> overlays_;
   Relocation relocation_;
   const InitialState* last_initial_ = nullptr;
 };

@@ -26,13 +26,7 @@ std::optional<T> loaded_info(hsa_loaded_code_object_t loaded, hsa_ven_amd_loader
 Program::Program(const Device& device, std::vector<std::byte> code, const std::string& kernel_name)
     : code_(std::move(code)), metadata_(parse_code_object(code_)), agent_(device.gpu) {
   check_target(device, metadata_.isa);
-  kernel_ = metadata_.find(kernel_name);
-  if (kernel_ == nullptr) {
-    std::string others;
-    for (std::size_t i = 0; i < metadata_.kernels.size() && i < 5; ++i) others += (i == 0 ? "" : ", ") + printable(metadata_.kernels[i].name);
-    throw Error("replay.missing-kernel", "the code object has no kernel " + printable(kernel_name) +
-                                             (others.empty() ? ", and no other" : "; it has " + others));
-  }
+  describe(kernel_name);
   try {
     load(device);
   } catch (...) {
@@ -43,14 +37,28 @@ Program::Program(const Device& device, std::vector<std::byte> code, const std::s
 
 Program::~Program() { release(); }
 
+const KernelDescription& Program::describe(const std::string& name) const {
+  if (const KernelDescription* found = metadata_.find(name)) return *found;
+  std::string others;
+  for (std::size_t i = 0; i < metadata_.kernels.size() && i < 5; ++i) others += (i == 0 ? "" : ", ") + printable(metadata_.kernels[i].name);
+  throw Error("replay.missing-kernel", "the code object has no kernel " + printable(name) +
+                                           (others.empty() ? ", and no other" : "; it has " + others));
+}
+
+LoadedKernel Program::kernel(const std::string& name) const {
+  LoadedKernel kernel{&describe(name), 0};
+  hsa_executable_symbol_t symbol{};
+  check(hsa_executable_get_symbol_by_name(executable_, kernel.description->symbol.c_str(), &agent_, &symbol), "the kernel's symbol",
+        "replay.missing-kernel");
+  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object_va), "the kernel's symbol", kBadCode);
+  return kernel;
+}
+
 void Program::load(const Device& device) {
   check(hsa_code_object_reader_create_from_memory(code_.data(), code_.size(), &reader_), "reading the code object", kBadCode);
   check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_), "executable");
   check(hsa_executable_load_agent_code_object(executable_, device.gpu, reader_, nullptr, &loaded_), "loading the code object", kBadCode);
   check(hsa_executable_freeze(executable_, nullptr), "loading the code object", kBadCode);
-  hsa_executable_symbol_t symbol{};
-  check(hsa_executable_get_symbol_by_name(executable_, kernel_->symbol.c_str(), &device.gpu, &symbol), "the kernel's symbol", "replay.missing-kernel");
-  check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel_object_va_), "the kernel's symbol", kBadCode);
 }
 
 void Program::release() noexcept {

@@ -69,6 +69,7 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
   const Fields fields(value, where, kCode);
   RunRequest run;
   run.hsaco = fields.string_or_null("hsaco");
+  run.kernel = fields.string_or_null("kernel");
   run.iterations = fields.has("iterations") ? fields.u32("iterations", kMaxIterations) : 1;
   run.warmup = fields.has("warmup") ? fields.u32("warmup", kMaxIterations) : 0;
   if (run.iterations == 0) fields.fail("iterations", "is 0");

@@ -43,6 +43,7 @@ struct Expectation {
 
 struct RunRequest {
   std::optional<std::filesystem::path> hsaco;  // none: the captured code object
+  std::optional<std::string> kernel;           // of whose code object `hsaco` takes the place; none: of the first dispatch's
   std::uint32_t iterations = 1;
   std::uint32_t warmup = 0;
   bool dispatch = true;  // else what a code object would leave that does nothing

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
-#include <memory>
 #include <string>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
 #include "base/log.hpp"
 #include "bundle/chunk_reader.hpp"
 #include "replay/changes.hpp"
@@ -17,14 +14,13 @@
 #include "replay/dispatcher.hpp"
 #include "replay/kernarg.hpp"
 #include "replay/memory_image.hpp"
-#include "replay/program.hpp"
+#include "replay/modules.hpp"
 #include "replay/relocation.hpp"
 
 namespace kerncap::replay {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint64_t kMaxCodeObjectBytes = std::uint64_t{1} << 30;
 
 std::string hex(std::uint64_t value) {
   char text[24];
@@ -41,8 +37,9 @@ Json ranges_to_json(const std::vector<ByteRange>& ranges) {
 class Runner {
  public:
   Runner(const ReplayInput& input, const Device& device, Json& result, const std::function<void()>& abandon)
-      : input_(input), device_(device), reader_(input.index, input.request.blobs), result_(result), abandon_(abandon) {
-    load_programs();
+      : input_(input), device_(device), reader_(input.index, input.request.blobs), result_(result), abandon_(abandon),
+        modules_(device, input.capture, input.index, input.request) {
+    check_runs();
   }
 
   // After the device memory is there.
@@ -55,33 +52,19 @@ class Runner {
   }
 
  private:
-  void load_programs() {
-    const std::string& kernel = input_.capture.kernel_name;
-    captured_ = std::make_unique<Program>(device_, read_blob(input_.request.blobs, input_.capture.code_object, kMaxCodeObjectBytes), kernel);
-    for (const RunRequest& run : input_.request.runs) {
-      if (!run.hsaco || variants_.contains(*run.hsaco)) continue;
-      const auto& program = variants_[*run.hsaco] = load_variant(*run.hsaco, kernel);
-      // Refused here if it does not fit, before any data moves.
-      launch_sizes(input_.capture, captured_->kernel(), program->kernel());
-      kernarg_of(*program, 0);
-      variables_of(*program);
-    }
-    kernarg_of(*captured_, 0);
-    variables_of(*captured_);
-  }
-
-  // What is wrong with a variant is never the bundle's fault.
-  std::unique_ptr<Program> load_variant(const std::filesystem::path& path, const std::string& kernel) const {
-    try {
-      return std::make_unique<Program>(device_, read_file(path, kMaxCodeObjectBytes), kernel);
-    } catch (const Error& error) {
-      const bool malformed = error.code().starts_with("bundle.");
-      throw Error(malformed ? "usage.bad-variant" : error.code(), "variant " + printable(path.native()) + ": " + error.what(),
-                  "hipcc --cuda-device-only --no-gpu-bundle-output --offload-arch=" + device_.name + " -o VARIANT.hsaco SOURCE.hip");
+  // Refused here if it does not fit, before any data moves.
+  void check_runs() {
+    std::vector<RunRequest> runs = input_.request.runs;
+    runs.emplace_back();  // the captured code objects
+    for (const RunRequest& run : runs) {
+      for (std::size_t step = 0; step < input_.capture.steps(); ++step) {
+        const StepKernel kernel = modules_.kernel(run, step);
+        launch_sizes(input_.capture.step(step), *kernel.captured.description, *kernel.target.description);
+        kernarg_of(kernel, step, 0);
+      }
+      modules_.variables(run);
     }
   }
-
-  const Program& program_of(const RunRequest& run) const { return run.hsaco ? *variants_.at(*run.hsaco) : *captured_; }
 
   bool in_closure(std::uint64_t va) const {
     const auto& regions = input_.index.regions;
@@ -89,67 +72,54 @@ class Runner {
     return it != regions.begin() && va < std::prev(it)->end();
   }
 
-  Kernarg kernarg_of(const Program& program, std::uint64_t queue_va) const {
-    return build_kernarg({input_.capture, captured_->kernel(), program.kernel(), queue_va, [this](std::uint64_t va) { return in_closure(va); }});
+  Kernarg kernarg_of(const StepKernel& kernel, std::size_t step, std::uint64_t queue_va) const {
+    return build_kernarg({input_.capture.step(step), *kernel.captured.description, *kernel.target.description, queue_va,
+                          [this](std::uint64_t va) { return in_closure(va); }});
   }
 
-  std::vector<std::optional<std::uint64_t>> variables_of(const Program& program) const {
-    std::vector<std::optional<std::uint64_t>> out(input_.index.regions.size());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Region& region = input_.index.regions[i];
-      if (region.kind != RegionKind::variable) continue;
-      const auto variable = program.find_variable(*region.symbol);
-      if (variable && variable->size == region.size) {
-        out[i] = variable->va;
-        continue;
-      }
-      // A variant may do without a variable that its kernel does not use, unless the captured kernel changed it.
-      if (!variable && &program != captured_.get() && region.post.empty()) continue;
-      throw Error("replay.missing-symbol", variable ? "variable " + printable(*region.symbol) + " has " + std::to_string(variable->size) +
-                                                          " bytes, " + std::to_string(region.size) + " were captured"
-                                                    : "the code object has no variable " + printable(*region.symbol));
-    }
-    return out;
-  }
-
-  Relocation relocation_of(const Program& program) const {
-    const auto va = program.load_va();
-    const CaptureInfo& capture = input_.capture;
-    if (!va || capture.code_va == 0 || capture.code_bytes == 0) return Relocation();
-    if (&program == captured_.get()) return Relocation({{capture.code_va, *va, capture.code_bytes}});
-    return Relocation(moved_symbols(captured_->code(), capture.code_va, program.code(), *va));
-  }
-
-  // The kernarg segment at its captured address when that is captured memory and the segment is no larger, else elsewhere.
-  std::uint64_t place_kernarg(const Program& program, MemoryImage& image, const Relocation& relocation, std::uint64_t queue_va) {
-    Kernarg kernarg = kernarg_of(program, queue_va);
-    const std::uint64_t va = input_.capture.kernarg_va;
-    const bool fits = kernarg.bytes.size() <= input_.capture.kernarg.size();
-    if (!kernarg.bytes.empty() && fits && in_closure(va) && in_closure(va + kernarg.bytes.size() - 1)) {
-      image.set_overlay({va, std::move(kernarg.bytes)});
+  // A kernarg segment at its captured address when that is captured memory and the segment is no larger, else elsewhere.
+  std::uint64_t place_kernarg(Kernarg kernarg, const DispatchInfo& dispatch, const Relocation& relocation, std::vector<Overlay>& overlays) {
+    const std::uint64_t va = dispatch.kernarg_va;
+    if (kernarg.bytes.empty()) return 0;
+    if (kernarg.bytes.size() <= dispatch.kernarg.size() && in_closure(va) && in_closure(va + kernarg.bytes.size() - 1)) {
+      overlays.push_back({va, std::move(kernarg.bytes)});
       return va;
     }
-    image.set_overlay({});
-    if (kernarg.bytes.empty()) return 0;
-    kernarg_buffer_ = PinnedBuffer(device_, device_.kernarg_pool, kernarg.bytes.size());
+    PinnedBuffer& buffer = kernarg_buffers_.emplace_back(device_, device_.kernarg_pool, kernarg.bytes.size());
     relocation.to_device(va, kernarg.bytes);
-    std::ranges::copy(kernarg.bytes, kernarg_buffer_.bytes().begin());
-    return reinterpret_cast<std::uint64_t>(kernarg_buffer_.bytes().data());
+    std::ranges::copy(kernarg.bytes, buffer.bytes().begin());
+    return reinterpret_cast<std::uint64_t>(buffer.bytes().data());
+  }
+
+  std::vector<Launch> launches_of(const RunRequest& run, MemoryImage& image, const Relocation& relocation, std::uint64_t queue_va) {
+    std::vector<Launch> launches;
+    std::vector<Overlay> overlays;
+    kernarg_buffers_.clear();
+    for (std::size_t step = 0; step < input_.capture.steps(); ++step) {
+      const DispatchInfo& dispatch = input_.capture.step(step);
+      const StepKernel kernel = modules_.kernel(run, step);
+      const LaunchSizes sizes = launch_sizes(dispatch, *kernel.captured.description, *kernel.target.description);
+      const std::uint64_t kernarg_va = place_kernarg(kernarg_of(kernel, step, queue_va), dispatch, relocation, overlays);
+      launches.push_back({kernel.target.object_va, kernarg_va, dispatch.dims, dispatch.grid, dispatch.workgroup, sizes.group_segment_bytes,
+                          sizes.private_segment_bytes, step == 0 || dispatch.ordered,
+                          step == 0 ? std::vector<BarrierInfo>() : input_.capture.later[step - 1].barriers_before});
+    }
+    image.set_overlays(std::move(overlays));
+    return launches;
   }
 
   void run_one(const RunRequest& run, MemoryImage& image, Dispatcher& dispatcher, Json& out) {
-    const Program& program = program_of(run);
-    const CaptureInfo& capture = input_.capture;
-    const LaunchSizes sizes = launch_sizes(capture, captured_->kernel(), program.kernel());
-    const auto variables = variables_of(program);
+    const auto variables = modules_.variables(run);
     image.place_variables(input_.request.withhold_variables ? decltype(variables)(variables.size()) : variables);
-    const Relocation relocation = relocation_of(program);
+    const Relocation relocation = modules_.relocation(run);
     image.set_relocation(relocation);
-    const Launch launch{program.kernel_object_va(), place_kernarg(program, image, relocation, dispatcher.queue_va()),
-                        capture.dims, capture.grid, capture.workgroup, sizes.group_segment_bytes, sizes.private_segment_bytes};
-    out = {{"iterations", run.iterations}, {"kernel_object_va", launch.kernel_object_va}, {"bytes_compared", 0}, {"changed_bytes", 0},
+    const std::vector<Launch> launches = launches_of(run, image, relocation, dispatcher.queue_va());
+    out = {{"iterations", run.iterations}, {"kernel_object_va", launches.front().kernel_object_va}, {"bytes_compared", 0}, {"changed_bytes", 0},
            {"mismatch_bytes", 0}, {"mismatches", Json::array()}, {"iterations_agree", true}, {"noise", Json::array()},
            {"variables", Json::array()}, {"fault", nullptr}, {"timing_ns", Json::array()}};
+    if (launches.size() > 1) {
+      for (const Launch& launch : launches) out["steps"].push_back({{"kernel_object_va", launch.kernel_object_va}, {"timing_ns", Json::array()}});
+    }
     for (std::size_t r = 0; r < variables.size(); ++r) {
       if (variables[r]) out["variables"].push_back({r, *variables[r]});
     }
@@ -163,7 +133,7 @@ class Runner {
     const std::uint64_t total = std::uint64_t{run.warmup} + run.iterations;
     for (std::uint64_t i = 0; i < total; ++i) {
       image.restore(run.initial);
-      if (run.dispatch) dispatch(launch, dispatcher, i >= run.warmup, out);
+      if (run.dispatch) dispatch(launches, dispatcher, i >= run.warmup, out);
       const bool is_first = i == run.warmup;
       const bool is_last = i + 1 == total;
       ScanRequest scan{run.initial};
@@ -192,9 +162,9 @@ class Runner {
     }
   }
 
-  void dispatch(const Launch& launch, Dispatcher& dispatcher, bool timed, Json& out) {
+  void dispatch(const std::vector<Launch>& launches, Dispatcher& dispatcher, bool timed, Json& out) {
     const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(input_.request.timeout_s));
-    const DispatchOutcome outcome = dispatcher.run(launch, limit);
+    const DispatchOutcome outcome = dispatcher.run(launches, limit);
     const auto stop = [&](const char* status, const char* code, const std::string& message, Json hint) {
       result_["status"] = status;
       result_["error"] = {{"code", code}, {"message", message}, {"hint", std::move(hint)}};
@@ -202,34 +172,53 @@ class Runner {
     };
     switch (outcome.kind) {
       case DispatchOutcome::Kind::completed:
-        if (timed) out["timing_ns"].push_back(outcome.duration_ns);
+        if (timed) add_times(outcome, out);
         return;
       case DispatchOutcome::Kind::memory_fault:
         out["fault"] = {{"va", outcome.fault_va}, {"kind", "memory"}};
+        if (input_.capture.steps() > 1) out["fault"]["step"] = outcome.step;
         if (calls_host(outcome.fault_va)) {
           return stop("error", "replay.hostcall",
-                      "the kernel calls the application's host side (printf, a failed assertion, malloc), which a replay has not",
+                      who(outcome) + " calls the application's host side (printf, a failed assertion, malloc), which a replay has not",
                       "capture a dispatch that does not call it, or build the kernel without it (-DNDEBUG)");
         }
-        // The runtime maps code in whole pages.
-        if (!input_.capture.faulted && outcome.fault_va >= input_.capture.code_va / kPageBytes * kPageBytes &&
-            outcome.fault_va < input_.capture.code_va + input_.capture.code_bytes) {
+        if (!input_.capture.faulted && in_captured_code(outcome.fault_va)) {
           return stop("error", "replay.code-address",
-                      "the kernel follows an address of the application's code object (a virtual function, a function pointer or a "
+                      who(outcome) + " follows an address of the application's code object (a virtual function, a function pointer or a "
                       "variable, stored in memory) that leads nowhere in the code object that is replayed",
                       "a variant must keep the functions and variables whose addresses are stored, under their names");
         }
         return stop("fault", "replay.memory-fault",
-                    "the kernel accessed " + hex(outcome.fault_va) + " (" + outcome.text + ")" +
+                    who(outcome) + " accessed " + hex(outcome.fault_va) + " (" + outcome.text + ")" +
                         (in_closure(outcome.fault_va) ? "" : ", which is not captured memory") +
                         (input_.capture.faulted ? "; the captured dispatch faulted as well" : ""),
                     nullptr);
       case DispatchOutcome::Kind::queue_error:
-        return stop("error", "replay.queue-error", "the device stopped the queue: " + outcome.text, nullptr);
+        return stop("error", "replay.queue-error", "the device stopped the queue" + (input_.capture.steps() > 1 ? " at " + who(outcome) : "") + ": " + outcome.text, nullptr);
       case DispatchOutcome::Kind::timeout:
-        return stop("timeout", "replay.timeout", "the kernel did not end within " + std::to_string(input_.request.timeout_s) + " s",
+        return stop("timeout", "replay.timeout", who(outcome) + " did not end within " + std::to_string(input_.request.timeout_s) + " s",
                     "--timeout allows more");
     }
+  }
+
+  static void add_times(const DispatchOutcome& outcome, Json& out) {
+    out["timing_ns"].push_back(outcome.duration_ns);
+    if (!out.contains("steps")) return;
+    for (std::size_t i = 0; i < outcome.step_ns.size(); ++i) out["steps"][i]["timing_ns"].push_back(outcome.step_ns[i]);
+  }
+
+  std::string who(const DispatchOutcome& outcome) const {
+    if (input_.capture.steps() == 1) return "the kernel";
+    return "dispatch " + std::to_string(outcome.step) + " of the sequence, " + printable(input_.capture.step(outcome.step).kernel_name) + ",";
+  }
+
+  bool in_captured_code(std::uint64_t va) const {
+    for (std::size_t step = 0; step < input_.capture.steps(); ++step) {
+      const DispatchInfo& dispatch = input_.capture.step(step);
+      // The runtime maps code in whole pages.
+      if (va >= dispatch.code_va / kPageBytes * kPageBytes && va < dispatch.code_va + dispatch.code_bytes) return true;
+    }
+    return false;
   }
 
   void report(const ScanResult& found, Json& out) const {
@@ -251,9 +240,8 @@ class Runner {
   ChunkReader reader_;
   Json& result_;
   const std::function<void()>& abandon_;
-  std::unique_ptr<Program> captured_;
-  std::map<std::filesystem::path, std::unique_ptr<Program>> variants_;
-  PinnedBuffer kernarg_buffer_;
+  Modules modules_;
+  std::vector<PinnedBuffer> kernarg_buffers_;
 };
 
 }  // namespace
@@ -265,7 +253,7 @@ void run_all(const ReplayInput& input, Reservation& reservation, Json& result, c
   check_target(device, input.capture.isa);
   std::uint64_t closure_bytes = 0;
   for (const Span& span : input.spans) closure_bytes += span.original == 0 ? span.size() : 0;
-  check_capacity(device, input.capture, closure_bytes);
+  for (std::size_t step = 0; step < input.capture.steps(); ++step) check_capacity(device, input.capture.step(step), closure_bytes);
   std::uint64_t host_bytes = 0;
   for (const Region& region : input.index.regions) {
     if (region.segment != Segment::device && region.kind != RegionKind::variable) host_bytes += region.size;
@@ -275,7 +263,9 @@ void run_all(const ReplayInput& input, Reservation& reservation, Json& result, c
 
   Runner runner(input, device, result, abandon);  // opens every blob and loads every code object
   const DeviceMemory memory(device, input.spans, reservation);
-  Dispatcher dispatcher(device);
+  std::size_t packets = input.capture.steps();
+  for (const StepInfo& step : input.capture.later) packets += step.barriers_before.size();
+  Dispatcher dispatcher(device, packets);
   runner.run(dispatcher);
   result["status"] = "ok";
 }

@@ -6,6 +6,7 @@ Run as a program it writes bundle_spec/conformance anew (a maintainer's step; th
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import sys
@@ -140,6 +141,43 @@ def _mapped_twice_unsaid(parts: Parts) -> None:
     parts.config.update(requires=[])
 
 
+_BARRIER = {"type": "and", "barrier": True, "waits_for": [0, 1]}
+
+
+def _sequence(change: Change = lambda parts: None, *, states: str = "each") -> Change:
+    """Three dispatches: scale twice, then a kernel of another code object, whose variable is region 2."""
+
+    def make(parts: Parts) -> None:
+        parts.more_hsacos = [b"\x7fELF" + bytes(124)]
+        other = {"digest": "sha256:" + sha256(parts.more_hsacos[0]), "size": 128, "load_va": 0x7F0000010000}
+        first = {name: parts.capture[name] for name in ("kernel", "dispatch", "kernarg", "code_object")}
+        third = copy.deepcopy(first)
+        third["code_object"].update(other)
+        third["kernel"].update(name="_Z3addPfi", symbol="_Z3addPfi.kd", demangled="add(float*, int)")
+        later = [{**copy.deepcopy(first), "barriers_before": []}, {**third, "barriers_before": [dict(_BARRIER)]}]
+        parts.capture["sequence"] = {"states": states, "later": later}
+        regions = parts.index["regions"]
+        regions.append(
+            region(0x7F4000000000, 64, [fill(0, 64)], []) | {"kind": "variable", "symbol": "bias", "step": 2}
+        )
+        if states == "each":
+            changed = regions[0]["post"][0]
+            for node in regions:
+                node["between"] = [[], [changed] if node is regions[0] else []]
+        parts.config.update(requires=["sequence"])
+        change(parts)
+
+    return make
+
+
+def _later(number: int, part: str | None = None, **members: Any) -> Change:
+    def change(parts: Parts) -> None:
+        step = parts.capture["sequence"]["later"][number]
+        (step if part is None else step[part]).update(members)
+
+    return change
+
+
 def _more_record(data: bytes) -> bytes:
     document = json.loads(data)
     document["record"]["kernel"] = {"name": "another"}
@@ -165,6 +203,8 @@ VALID: tuple[Case, ...] = (
     Case("no-changed-chunk", _region(0, post=[])),
     Case("faulted", _capture("outcome", status="fault", fault_va=4096)),
     Case("mapped-twice", _mapped_twice()),
+    Case("sequence", _sequence(states="end")),
+    Case("sequence-with-every-state", _sequence()),
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 
@@ -209,6 +249,39 @@ _CONFIG = (
     Case("config-target-lies", _config(target="gfx90a"), "bundle.inconsistent"),
     Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
     Case("alias-unsaid", _mapped_twice_unsaid, "bundle.inconsistent"),
+    Case("sequence-unsaid", _sequence(_config(requires=[])), "bundle.inconsistent"),
+    Case("code-object-of-no-dispatch", _set("more_hsacos", [b"\x7fELF"]), "bundle.inconsistent"),
+    Case("code-object-left-out", _sequence(_set("more_hsacos", [])), "bundle.inconsistent"),
+)
+
+_BARRIER_OF_ITSELF = {"type": "and", "barrier": True, "waits_for": [2]}
+_ISA = "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"
+
+SEQUENCE = (
+    Case("sequence-empty", _sequence(lambda p: p.capture["sequence"].update(later=[])), "bundle.malformed"),
+    Case("sequence-states-unknown", _sequence(lambda p: p.capture["sequence"].update(states="x")), "bundle.malformed"),
+    Case("sequence-grid-zero", _sequence(_later(1, "dispatch", grid=[0, 1, 1])), "bundle.malformed"),
+    Case("sequence-kernarg-size-lies", _sequence(_later(0, "kernarg", size=17)), "bundle.malformed"),
+    Case("sequence-without-barriers", _sequence(_later(0, barriers_before={})), "bundle.malformed"),
+    Case(
+        "sequence-barrier-unknown", _sequence(_later(1, barriers_before=[_BARRIER | {"type": "x"}])), "bundle.malformed"
+    ),
+    Case(
+        "sequence-barrier-waits-for-itself",
+        _sequence(_later(1, barriers_before=[_BARRIER_OF_ITSELF])),
+        "bundle.malformed",
+    ),
+    Case("sequence-of-two-targets", _sequence(_later(1, "code_object", isa=_ISA)), "bundle.inconsistent"),
+    Case("variable-of-no-dispatch", _sequence(_region(2, step=3)), "bundle.inconsistent"),
+    Case("variable-of-dispatch-zero", _sequence(_region(2, step=0)), "bundle.malformed"),
+    Case("buffer-of-a-dispatch", _sequence(_region(0, step=1)), "bundle.malformed"),
+    Case("states-too-few", _sequence(_region(0, between=[[]])), "bundle.inconsistent"),
+    Case("states-unasked", _sequence(_region(0, between=[[], []]), states="end"), "bundle.inconsistent"),
+    Case("states-without-a-sequence", _region(0, between=[[]]), "bundle.inconsistent"),
+    Case("states-empty", _sequence(_region(0, between=[])), "bundle.malformed"),
+    Case(
+        "state-is-no-pre-chunk", _sequence(_region(0, between=[[], [{"at": 64, **fill(0, 4096)}]])), "bundle.malformed"
+    ),
 )
 
 CAPTURE = (
@@ -301,7 +374,17 @@ _SOURCE = (
     Case("code-file-missing", _code(("vfs.yaml", b"version: 0\n")), "bundle.inconsistent", "verify"),
 )
 
-INVALID: tuple[Case, ...] = (*VERSIONS, *_MANIFEST, *_CONFIG, *CAPTURE, *INDEX, *_LAYOUT, *_CONTENT, *_SOURCE)
+INVALID: tuple[Case, ...] = (
+    *VERSIONS,
+    *_MANIFEST,
+    *_CONFIG,
+    *CAPTURE,
+    *SEQUENCE,
+    *INDEX,
+    *_LAYOUT,
+    *_CONTENT,
+    *_SOURCE,
+)
 
 
 def build(case: Case) -> Parts:

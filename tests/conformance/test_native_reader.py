@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import CAPTURE, INDEX, VERSIONS, Case, build
+from cases import CAPTURE, INDEX, SEQUENCE, VERSIONS, Case, build
 from containers import DevContainer
 from craft import Parts
 from synthetic import store, write_json
@@ -17,7 +17,7 @@ from kerncap.native import ReplayRun, replay_request
 _PYTHON_ONLY = {"index-bomb", "index-not-zstd", "index-cut", "record-holds-more", "write-set-outside"}
 # These are refused later, when the device or the code object is known.
 _PYTHON_ONLY |= {"isa-of-another-maker", "argument-outside", "argument-region-unknown"}
-_CASES = [case for case in (*INDEX, *CAPTURE) if case.name not in _PYTHON_ONLY]
+_CASES = [case for case in (*INDEX, *CAPTURE, *SEQUENCE) if case.name not in _PYTHON_ONLY]
 _CASES += [case for case in VERSIONS if case.name in ("index-schema-2", "capture-schema-2")]
 
 
@@ -26,7 +26,7 @@ def _refusal(parts: Parts, container: DevContainer, folder: Path) -> tuple[int, 
     write_json(folder / "capture.json", parts.capture)
     write_json(folder / "index.json", parts.index)
     blobs = {}
-    for data in (parts.hsaco, *parts.blobs):
+    for data in (parts.hsaco, *parts.more_hsacos, *parts.blobs):
         node = store(folder, data)
         place = folder / "blobs" / "sha256" / node["digest"].removeprefix("sha256:")
         blobs[node["digest"]] = {"path": str(place), "offset": 0, "size": node["size"]}

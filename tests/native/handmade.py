@@ -31,8 +31,19 @@ class HandmadeRegion:
 
 
 @dataclass
+class HandmadeStep:
+    """A dispatch behind the first, with the same launch."""
+
+    kernel: str
+    hsaco: bytes
+    arguments: bytes
+    kernarg_va: int
+    barriers_before: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
 class HandmadeCapture:
-    """Everything of one captured dispatch; `write` puts it in `folder`."""
+    """Everything of one captured dispatch, or of a sequence; `write` puts it in `folder`."""
 
     folder: Path
     kernel: str
@@ -45,6 +56,7 @@ class HandmadeCapture:
     kernarg_va: int = 0x7E0000000000
     kernarg_captured: bool = True
     regions: list[HandmadeRegion] = field(default_factory=list)
+    later: list[HandmadeStep] = field(default_factory=list)
     blobs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def _blob(self, data: bytes) -> str:
@@ -55,11 +67,11 @@ class HandmadeCapture:
         self.blobs["sha256:" + digest] = {"path": str(path), "offset": 0, "size": len(data)}
         return "sha256:" + digest
 
-    def kernarg(self) -> bytes:
+    def kernarg(self, explicit: bytes) -> bytes:
         """Explicit arguments, then the hidden ones of the launch as this code object version lays them out."""
-        hidden_at = (len(self.arguments) + 7) // 8 * 8
+        hidden_at = (len(explicit) + 7) // 8 * 8
         out = bytearray(hidden_at + 256)
-        out[: len(self.arguments)] = self.arguments
+        out[: len(explicit)] = explicit
         code_object_v5 = 3  # EI_ABIVERSION; before, hidden arguments of the launch are read from the packet
         if self.hsaco[8] >= code_object_v5:
             counts = [g // w for g, w in zip(self.grid, self.workgroup, strict=True)]
@@ -70,11 +82,12 @@ class HandmadeCapture:
 
     def write(self) -> None:
         """The capture directory."""
-        kernarg = self.kernarg()
         regions = list(self.regions)
-        if self.kernarg_captured:
-            page = kernarg + bytes(4096 - len(kernarg))
-            regions.append(HandmadeRegion(self.kernarg_va, page, page, segment="kernarg"))
+        for step in (self, *self.later):
+            kernarg = self.kernarg(step.arguments)
+            if self.kernarg_captured:
+                page = kernarg + bytes(4096 - len(kernarg))
+                regions.append(HandmadeRegion(step.kernarg_va, page, page, segment="kernarg"))
         frames = bytearray()
         entries = []
         for region in sorted(regions, key=lambda r: r.va):
@@ -102,21 +115,30 @@ class HandmadeCapture:
         index = {"schema": "kerncap.index/1", "blobs": [blob], "regions": entries}
         capture = {
             "schema": "kerncap.capture/1",
-            "kernel": {"name": self.kernel, "demangled": self.kernel, "symbol": self.kernel + ".kd"},
+            **self._step(self),
+            "outcome": {"status": "completed", "fault_va": None},
+        }
+        if self.later:
+            later = [self._step(step) | {"barriers_before": step.barriers_before} for step in self.later]
+            capture["sequence"] = {"states": "end", "later": later}
+        (self.folder / "index.json").write_text(json.dumps(index))
+        (self.folder / "capture.json").write_text(json.dumps(capture))
+
+    def _step(self, step: HandmadeCapture | HandmadeStep) -> dict[str, Any]:
+        kernarg = self.kernarg(step.arguments)
+        return {
+            "kernel": {"name": step.kernel, "demangled": step.kernel, "symbol": step.kernel + ".kd"},
             "dispatch": {
                 "dims": self.dims,
                 "grid": self.grid,
                 "workgroup": self.workgroup,
                 "group_segment_bytes": 0,
                 "private_segment_bytes": 0,
-                "kernarg_va": self.kernarg_va,
+                "kernarg_va": step.kernarg_va,
             },
             "kernarg": {"size": len(kernarg), "bytes": kernarg.hex(), "args": []},
-            "code_object": {"digest": self._blob(self.hsaco), "size": len(self.hsaco), "isa": self.isa},
-            "outcome": {"status": "completed", "fault_va": None},
+            "code_object": {"digest": self._blob(step.hsaco), "size": len(step.hsaco), "isa": self.isa},
         }
-        (self.folder / "index.json").write_text(json.dumps(index))
-        (self.folder / "capture.json").write_text(json.dumps(capture))
 
     def _chunks(self, data: bytes, frames: bytearray) -> list[dict[str, Any]]:
         compressor = zstandard.ZstdCompressor(level=1, write_checksum=True, write_content_size=True)

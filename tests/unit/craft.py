@@ -59,6 +59,7 @@ class Parts:
     hsaco: bytes
     code: bytes | None
     source: list[list[Any]]
+    more_hsacos: list[bytes] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     change_index_json: Callable[[bytes], bytes] = lambda data: data
     change_index_layer: Callable[[bytes], bytes] = lambda data: data
@@ -78,8 +79,10 @@ class Parts:
         if self.code is not None:
             layers.append(_layer(CODE, self.code, "code.tar.zst"))
             contents.append(self.code)
-        layers += [_layer(HSACO, self.hsaco, "kernel.hsaco"), *(_layer(CHUNKS, blob, None) for blob in self.blobs)]
-        contents += [self.hsaco, *self.blobs]
+        layers.append(_layer(HSACO, self.hsaco, "kernel.hsaco"))
+        layers += [_layer(HSACO, data, f"kernel-{i}.hsaco") for i, data in enumerate(self.more_hsacos, start=1)]
+        layers += [_layer(CHUNKS, blob, None) for blob in self.blobs]
+        contents += [self.hsaco, *self.more_hsacos, *self.blobs]
         document: dict[str, Any] = {
             "schemaVersion": 2,
             "mediaType": OCI_MANIFEST,
@@ -133,25 +136,42 @@ class Parts:
 
     def _content_digest(self) -> str:
         """Written out here a second time, from SPEC.md, so that the package's own code is not its own judge."""
-        dispatch = self.capture["dispatch"]
-        keys = ("grid", "workgroup", "group_segment_bytes", "private_segment_bytes", "kernarg_va")
         content = {
             "schema": "kerncap.content/1",
-            "code_object": self.capture["code_object"]["digest"],
-            "dispatch": {key: dispatch[key] for key in keys},
-            "kernarg": self.capture["kernarg"]["bytes"],
+            **_step_content(self.capture),
             "regions": [
                 [
                     *(node[key] for key in ("va", "size", "kind", "segment", "symbol")),
                     [[chunk["l"], chunk["h"]] for chunk in node["pre"]],
-                    [[chunk["at"], chunk["l"], chunk["h"]] for chunk in node["post"]],
+                    _changed(node["post"]),
                     *([node["alias_of"]] if "alias_of" in node else []),
+                    *([{"step": node["step"]}] if "step" in node else []),
+                    *([{"between": [_changed(one) for one in node["between"]]}] if "between" in node else []),
                 ]
                 for node in self.index["regions"]
             ],
             "source": sorted(self.source),
         }
+        if "sequence" in self.capture:
+            content["sequence"] = [
+                _step_content(step)
+                | {"barriers_before": [[b["type"], b["barrier"], b["waits_for"]] for b in step["barriers_before"]]}
+                for step in self.capture["sequence"]["later"]
+            ]
         return "sha256:" + sha256(dump(content))
+
+
+def _step_content(step: dict[str, Any]) -> dict[str, Any]:
+    keys = ("grid", "workgroup", "group_segment_bytes", "private_segment_bytes", "kernarg_va")
+    return {
+        "code_object": step["code_object"]["digest"],
+        "dispatch": {key: step["dispatch"][key] for key in keys},
+        "kernarg": step["kernarg"]["bytes"],
+    }
+
+
+def _changed(chunks: list[dict[str, Any]]) -> list[list[Any]]:
+    return [[chunk["at"], chunk["l"], chunk["h"]] for chunk in chunks]
 
 
 def _layer(media_type: str, data: bytes, title: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from craft import sound_parts
 
 from kerncap.bundle import limits, open_bundle
+from kerncap.bundle.capture import capture_from_json
 from kerncap.bundle.config import parse_config
 from kerncap.bundle.documents import canonical_json, load_schema, validate
 from kerncap.bundle.index import KINDS, SEGMENTS, parse_index
@@ -29,7 +30,7 @@ def _example(name: str) -> Any:
 
 
 def test_every_example_is_known() -> None:
-    assert re.findall(r"```json (\w+)", _SPEC) == ["manifest", "config", "content", "index"]
+    assert re.findall(r"```json (\w+)", _SPEC) == ["manifest", "config", "content", "index", "sequence"]
 
 
 def test_manifest_example() -> None:
@@ -49,6 +50,13 @@ def test_index_example() -> None:
     index, _ = parse_index(canonical_json(document))
     assert index.raw_bytes == 8192
     assert set(document["record"]) <= set(RECORD_MEMBERS)
+
+
+def test_sequence_example() -> None:
+    isa = _example("config")["capture"]["code_object"]["isa"]
+    capture = capture_from_json(_example("config")["capture"] | {"sequence": _example("sequence")})
+    assert [step.code_object.isa for step in capture.steps] == [isa, isa]
+    assert capture.steps[1].barriers_before[0].waits_for == (0,)
 
 
 def test_content_example_has_the_members_of_a_real_one(tmp_path: Path) -> None:
@@ -75,6 +83,7 @@ def test_limits_of_the_text_are_those_of_the_code() -> None:
         "blobs": f"{limits.MAX_BLOBS:,}, each {limits.MAX_BLOB_BYTES >> 20} MiB "
         f"(hsaco: {limits.MAX_HSACO_BYTES >> 30} GiB)",
         "regions": f"{limits.MAX_REGIONS:,}, each {limits.MAX_REGION_BYTES >> 40} TiB",
+        "dispatches of a sequence": f"{limits.MAX_STEPS:,}",
         "chunks": f"{limits.MAX_CHUNKS:,}",
         "ranges": f"{limits.MAX_RANGES:,} each",
         "code layer": f"{limits.MAX_CODE_STORED_BYTES >> 20} MiB stored, {limits.MAX_CODE_BYTES >> 30} GiB raw, "
