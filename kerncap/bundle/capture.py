@@ -77,6 +77,8 @@ class Capture:
     write_set: WriteSet | None
     noise: tuple[ByteRange, ...]
     self_check: Mapping[str, Any] | None
+    trigger: Mapping[str, Any] | None = None
+    """What made this dispatch the one that was captured, where conditions were given."""
     sequence: Sequence | None = None
     """The dispatches behind the first; None: one dispatch was captured."""
 
@@ -129,6 +131,7 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         noise=_ranges(document.get("noise") or [], f"{what}: noise"),
         self_check=document.get("self_check"),
         sequence=sequence_from_json(document.get("sequence"), document["code_object"]["isa"], what),
+        trigger=document.get("trigger"),
     )
     check_dispatch(capture.kernarg, capture.code_object, what)
     return capture

@@ -158,6 +158,8 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     if wanted.geometry or late:
         text += f", of these {fitting}{wanted.geometry}{late}"
     text += f", so that --dispatch {wanted.dispatch} was never reached; the application {status}"
+    if fitting and wanted.when:
+        return _none_met(order, seen, status)
     if fitting:
         return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch {fitting - 1}  # or any from 0 on")
     launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
@@ -168,3 +170,19 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     else:
         hint = _again(order, "--list") if wanted.geometry else "--after-ms 0"
     return CaptureError(text, code="capture.no-such-dispatch", hint=hint)
+
+
+def _none_met(order: Order, seen: Listing, status: str) -> KerncapError:
+    """Dispatches were looked at, and too few met a condition."""
+    wanted = order.selection
+    candidates, met = (sum(getattr(looked, name) for looked in seen.looked) for name in ("candidates", "met"))
+    words = " or ".join(condition.text for condition in wanted.when)
+    text = f"of {candidates} dispatches of {wanted.kernel!r}{wanted.geometry} that were looked at, "
+    text += f"{met or 'none'} met {words}"
+    if met:
+        text += f", so that --dispatch {wanted.dispatch} was never reached"
+    closest = [one for looked in seen.looked for one in looked.closest]
+    if closest:
+        text += "; closest was " + ", ".join(closest[:_LISTED])
+    hint = f"--dispatch {met - 1}  # or any from 0 on" if met else _again(order, "--when", "CONDITION")
+    return CaptureError(f"{text}; the application {status}", code="capture.no-such-dispatch", hint=hint)

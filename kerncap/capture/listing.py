@@ -52,6 +52,16 @@ class Geometry:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """What came of `--when` in one process: how many dispatches were looked at, how many met it, what came closest."""
+
+    candidates: int
+    met: int
+    closest: tuple[str, ...]
+    """`arg[3]>1000: at most 900`; nothing for a condition that has no measure."""
+
+
+@dataclass(frozen=True)
 class Listing:
     """Of all processes together. `whole` is false when there were more geometries than are written down."""
 
@@ -61,6 +71,8 @@ class Listing:
     kernels: tuple[SeenKernel, ...]
     geometries: tuple[Geometry, ...]
     whole: bool
+    looked: tuple[Looked, ...] = ()
+    """Of each process with conditions."""
 
     @property
     def matched(self) -> int:
@@ -112,4 +124,10 @@ def read_listing(work_dir: Path) -> Listing:
         kernels=tuple(kernels),
         geometries=tuple(geometries),
         whole=all(s.get("launches_whole", True) for s in seen),
+        looked=tuple(_looked(s["when"]) for s in seen if s.get("when")),
     )
+
+
+def _looked(when: dict[str, Any]) -> Looked:
+    closest = tuple(f"{c['predicate']}: {c['value']}" for c in when["closest"] if c["value"] is not None)
+    return Looked(int(when["candidates"]), int(when["met"]), closest)

@@ -1,4 +1,4 @@
-"""Which dispatch is meant: by kernel name, launch geometry, count and time.
+"""Which dispatch is meant: by kernel name, launch geometry, conditions, count and time.
 
 In: what a person typed. Out: a Selection, and its part of the tool library's control file.
 Called by the extract command.
@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from kerncap.capture.conditions import Condition
 from kerncap.errors import UsageError
 
 MATCHES = ("auto", "exact", "base", "glob", "regex", "mangled")
@@ -25,7 +26,7 @@ class Selection:
     """The n-th (`dispatch`, from 0) dispatch of a kernel that `kernel` names, with these dimensions and so late.
 
     `grid` and `workgroup` count workitems, as a dispatch packet does; None is any. `after_ms` counts from the loading
-    of the HSA runtime; dispatches before it do not count.
+    of the HSA runtime; dispatches before it do not count. With `when` only those count that meet one of its conditions.
 
     Raises: UsageError `usage.match`, `usage.number`, `usage.pattern`.
     """
@@ -36,6 +37,7 @@ class Selection:
     grid: Dims | None = None
     workgroup: Dims | None = None
     after_ms: float = 0.0
+    when: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         if self.match not in MATCHES:
@@ -61,6 +63,7 @@ class Selection:
             "grid": list(self.grid) if self.grid else None,
             "workgroup": list(self.workgroup) if self.workgroup else None,
             "after_ms": self.after_ms,
+            "when": [condition.control() for condition in self.when],
         }
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kerncap.bundle import Bundle
@@ -65,6 +65,11 @@ def memory_classes(bundle: Bundle) -> dict[str, dict[str, int]]:
     return classes
 
 
+def trigger_text(trigger: Mapping[str, Any]) -> str:
+    """`arg[3]>1000 (n is 1024)`."""
+    return f"{trigger['predicate']} ({trigger['argument']} is {trigger['value']})"
+
+
 def describe(bundle: Bundle, *, regions: bool) -> str:
     """Several lines; with `regions` also one for each region and hidden argument."""
     capture = bundle.capture
@@ -84,6 +89,8 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
         ("code object", f"{capture.code_object.digest} ({format_bytes(capture.code_object.size)})"),
         ("versions", ", ".join(f"{name} {value}" for name, value in sorted(capture.runtime.items()))),
     ]
+    if capture.trigger:
+        rows.append(("captured for", trigger_text(capture.trigger)))
     if capture.command:
         rows.append(("command", " ".join(capture.command)))
     if bundle.manifest is not None and bundle.config is not None:
@@ -152,6 +159,7 @@ def describe_json(bundle: Bundle) -> dict[str, Any]:
         "device": bundle.capture_json["device"],
         "runtime": dict(capture.runtime),
         "outcome": bundle.capture_json["outcome"],
+        "trigger": capture.trigger,
         "consistency": bundle.capture_json["consistency"],
         "command": capture.command,
         "environment": capture.environment,

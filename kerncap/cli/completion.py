@@ -54,6 +54,11 @@ def matches(incomplete: str) -> list[str]:
     return [word for word in MATCHES if word.startswith(incomplete)]
 
 
+def conditions(incomplete: str) -> list[str]:
+    """How each kind of `--when` begins."""
+    return [word for word in ("arg[",) if word.startswith(incomplete)]
+
+
 def suites(incomplete: str) -> list[str]:
     """The bases of images.toml."""
     from kerncap.runtime import catalog

@@ -41,6 +41,7 @@ def extract(
             rich_help_panel=options.WHICH_DISPATCH,
         ),
     ] = 0.0,
+    when: options.WhenOption = None,
     list_only: Annotated[
         bool,
         typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=options.WHICH_DISPATCH),
@@ -60,6 +61,7 @@ def extract(
     """Run an application and capture one dispatch of a kernel as a reproducer directory."""
     from kerncap import native
     from kerncap.capture.application import Order
+    from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims
     from kerncap.capture.tool import shell_status
     from kerncap.workflows.extract import Request, default_output
@@ -70,7 +72,13 @@ def extract(
         text = f"--launch-count is {launch_count}: one dispatch is captured at a time"
         raise UsageError(text, code="usage.number", hint="--launch-count 1  # with --launch-skip N for another one")
     selection = Selection(
-        kernel, match, dispatch, parse_dims("--grid", grid), parse_dims("--workgroup", workgroup), after_ms
+        kernel,
+        match,
+        dispatch,
+        parse_dims("--grid", grid),
+        parse_dims("--workgroup", workgroup),
+        after_ms,
+        parse_conditions(when or ()),
     )
     options.check_seconds("--timeout", timeout, "3600")
     if list_only:
@@ -151,6 +159,7 @@ def _list_near(selection: Selection, listing: Listing) -> None:
 
 def _print(extracted: Extracted) -> None:
     from kerncap.bundle.location import tar_name
+    from kerncap.cli.bundle_text import trigger_text
 
     capture, index = extracted.bundle.capture, extracted.bundle.index
     say(f"captured: {extracted.directory}")
@@ -164,6 +173,8 @@ def _print(extracted: Extracted) -> None:
         ("self-check", check.get("verdict") or "not replayed"),
         ("source", f"{extracted.bundle.source_count} files" if extracted.bundle.source_count else "none"),
     ]
+    if capture.trigger:
+        rows.insert(2, ("condition", trigger_text(capture.trigger)))
     if not capture.consistent:
         rows.append(("consistency", "best-effort: " + "; ".join(capture.inconsistency)))
     rows += [("not captured", memory.reason) for memory in capture.unreadable if memory.touched is not False]

@@ -75,6 +75,16 @@ WorkgroupOption = Annotated[
     str | None,
     typer.Option("--workgroup", metavar="X[xYxZ]", help="Only with this workgroup.", rich_help_panel=WHICH_DISPATCH),
 ]
+WhenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--when",
+        metavar="CONDITION",
+        help="Only one that meets this: 'arg[3]>1000'. More than one: any of them.",
+        autocompletion=completion.conditions,
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
 SourceDirOption = Annotated[
     Path | None,
     typer.Option(

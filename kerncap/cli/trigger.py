@@ -21,6 +21,7 @@ def trigger(
     dispatch: options.DispatchOption = 0,
     grid: options.GridOption = None,
     workgroup: options.WorkgroupOption = None,
+    when: options.WhenOption = None,
     source_dir: options.SourceDirOption = None,
     compile_db: options.CompileDbOption = None,
     timeout: Annotated[
@@ -37,13 +38,21 @@ def trigger(
     """
     from kerncap.capture.application import Order
     from kerncap.capture.attach import find_attached
+    from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims
     from kerncap.cli.extract import report
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import trigger as run_trigger
 
     set_verbosity(verbose)
-    selection = Selection(kernel, match, dispatch, parse_dims("--grid", grid), parse_dims("--workgroup", workgroup))
+    selection = Selection(
+        kernel,
+        match,
+        dispatch,
+        parse_dims("--grid", grid),
+        parse_dims("--workgroup", workgroup),
+        when=parse_conditions(when or ()),
+    )
     options.check_seconds("--timeout", timeout, "300")
     options.check_after(after)
     options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)

@@ -65,6 +65,7 @@ class Extracted:
             "kernel": capture.kernel.demangled or capture.kernel.name,
             "mangled": capture.kernel.name,
             "match_index": capture.dispatch.match_index,
+            "trigger": capture.trigger,
             "target": capture.code_object.target,
             "device_class": capture.device.device_class,
             "regions": len(self.bundle.index.regions),

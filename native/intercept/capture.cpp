@@ -20,7 +20,10 @@ constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the appli
 }  // namespace
 
 Capture::Capture(Tool& tool, Control control)
-    : tool_(tool), control_(std::move(control)), counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)) {}
+    : tool_(tool),
+      control_(std::move(control)),
+      counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)),
+      conditions_(control_.when, control_.dispatch, tool.kernels) {}
 
 void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
@@ -29,8 +32,8 @@ void Capture::prepare() {
   for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
 }
 
-bool Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
-  if (phase_.load(std::memory_order_relaxed) != Phase::Armed || Clock::now() < counts_from_) return false;
+std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
+  if (phase_.load(std::memory_order_relaxed) != Phase::Armed || Clock::now() < counts_from_) return std::nullopt;
   const auto dispatch = as_dispatch(packet);
   const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
   const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
@@ -39,11 +42,26 @@ bool Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
   } catch (const std::bad_alloc&) {
     note_bookkeeping_failure();
   }
-  if (control_.mode != Mode::Capture || !control_.launch.accepts(grid, workgroup)) return false;
-  return matches_.fetch_add(1, std::memory_order_relaxed) == control_.dispatch;
+  if (control_.mode != Mode::Capture || !control_.launch.accepts(grid, workgroup)) return std::nullopt;
+  const auto index = matches_.fetch_add(1, std::memory_order_relaxed);
+  if (!conditions_.none()) return meets(kernel, dispatch.kernarg_address, index);
+  if (index != control_.dispatch) return std::nullopt;
+  return Wanted{index, nullptr};
 }
 
-bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
+std::optional<Capture::Wanted> Capture::meets(const KernelEntry& kernel, const void* kernarg, std::uint64_t match_index) noexcept {
+  try {
+    auto trigger = conditions_.by_arguments(kernel, kernarg);
+    if (trigger) return Wanted{match_index, std::move(*trigger)};
+  } catch (const Error& error) {
+    end(error);
+  } catch (const std::exception& error) {
+    end(Error("capture.internal", error.what()));
+  }
+  return std::nullopt;
+}
+
+bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index, Wanted wanted,
                     hsa_amd_queue_intercept_packet_writer writer) noexcept {
   try {
     if (!take_claim(control_.work_dir)) {
@@ -53,7 +71,7 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
       return false;
     }
     if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
-    job_ = Job{&queue, &kernel, packet, queue_index};
+    job_ = Job{&queue, &kernel, packet, queue_index, std::move(wanted)};
     dependents_.add(completion_of(packet));
     auto armed = Phase::Armed;
     if (!phase_.compare_exchange_strong(armed, Phase::Waiting)) return false;  // the application ends, or a kernel faulted

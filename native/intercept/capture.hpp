@@ -22,6 +22,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "intercept/conditions.hpp"
 #include "intercept/control.hpp"
 #include "intercept/cut.hpp"
 #include "intercept/dependents.hpp"
@@ -43,11 +44,18 @@ class Capture {
   // What begin() needs and must not create under a queue's lock. Called when a queue is created, or a request comes.
   void prepare();
 
-  // True for the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for.
-  bool wants(const KernelEntry& kernel, const Packet& packet) noexcept;
+  struct Wanted {
+    std::uint64_t match_index = 0;  // among those that match by name and geometry
+    Json trigger;                   // the condition that it meets; null without conditions
+  };
+  // For the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for, of those that meet
+  // the conditions.
+  std::optional<Wanted> wants(const KernelEntry& kernel, const Packet& packet) noexcept;
+  // What was asked of the dispatches under `--when`; null when nothing was.
+  Json conditions_report() const { return conditions_.report(); }
 
   // Writes the target between its barriers and starts the worker. False: not captured, the packet is the caller's.
-  bool begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index,
+  bool begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index, Wanted wanted,
              hsa_amd_queue_intercept_packet_writer writer) noexcept;
 
   // True from the target's submission until the application may go on.
@@ -87,8 +95,10 @@ class Capture {
     const KernelEntry* kernel = nullptr;
     Packet packet{};
     std::uint64_t queue_index = 0;
+    Wanted wanted;
   };
 
+  std::optional<Wanted> meets(const KernelEntry& kernel, const void* kernarg, std::uint64_t match_index) noexcept;
   void run() noexcept;
   void take();
   CaptureFacts describe_target();
@@ -110,6 +120,7 @@ class Capture {
   const Clock::time_point counts_from_;
   std::atomic<std::uint64_t> named_{0};    // dispatches of kernels that are meant
   std::atomic<std::uint64_t> matches_{0};  // those with the launch geometry that is meant
+  Conditions conditions_;
   std::unique_ptr<Gates> gates_;
   std::array<std::unique_ptr<Signal>, 16> markers_;
   std::atomic<std::size_t> markers_used_{0};

@@ -88,7 +88,8 @@ void Capture::run() noexcept {
 CaptureFacts Capture::describe_target() {
   CaptureFacts facts;
   facts.packet = job_.packet;
-  facts.match_index = control_.dispatch;
+  facts.match_index = job_.wanted.match_index;
+  facts.trigger = job_.wanted.trigger;
   facts.queue_index = job_.queue_index;
   facts.kernel = job_.kernel;
   auto code = tool_.kernels.code_of(*job_.kernel);

@@ -43,6 +43,7 @@ Control read_control(const std::filesystem::path& path) {
   if (fields.has("match")) control.match = parse_match_mode(fields.string("match"));
   if (fields.has("dispatch")) control.dispatch = fields.u64("dispatch");
   control.launch = {dimensions(fields, "grid"), dimensions(fields, "workgroup")};
+  if (!fields.is_null("when")) control.when = read_predicates(document.at("when"), error_code);
   if (fields.has("after")) {
     const auto& after = fields.string("after");
     if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");

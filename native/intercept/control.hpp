@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "intercept/predicate.hpp"
 #include "intercept/selection.hpp"
 
 namespace kerncap::intercept {
@@ -24,6 +26,7 @@ struct Control {
   MatchMode match = MatchMode::Auto;
   std::uint64_t dispatch = 0;
   LaunchFilter launch;
+  std::vector<Predicate> when;  // none: every dispatch that matches
   double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
   bool stop_after = false;
   double timeout_s = 300;

@@ -67,9 +67,11 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
                KernelEntry* kernel = tool().kernels.find(dispatch.kernel_object);
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
-               if (!kernel->matched.load(std::memory_order_relaxed) || !capture.wants(*kernel, packet)) return false;
+               if (!kernel->matched.load(std::memory_order_relaxed)) return false;
+               auto wanted = capture.wants(*kernel, packet);
+               if (!wanted) return false;
                flush();
-               return capture.begin(state, *kernel, packet, index, writer);
+               return capture.begin(state, *kernel, packet, index, std::move(*wanted), writer);
              });
 }
 

@@ -251,6 +251,7 @@ Json capture_document(CaptureFacts& facts, const Index& index) {
           {"runtime", facts.runtime},
           {"consistency", {{"state", facts.reasons.empty() ? "consistent" : "best-effort"}, {"reasons", facts.reasons}}},
           {"outcome", {{"status", facts.outcome}, {"fault_va", std::move(fault_va)}}},
+          {"trigger", facts.trigger},
           {"unreadable", unreadable_document(facts.unreadable)},
           {"timing",
            {{"dispatch_ns", std::move(dispatch_ns)},

@@ -26,6 +26,7 @@ struct CaptureFacts {
   Packet packet{};
   std::uint64_t match_index = 0;
   std::uint64_t queue_index = 0;
+  Json trigger;  // what made this the target; null without conditions
   const KernelEntry* kernel = nullptr;
   LoadedCode code;
   std::optional<KernelDescription> description;

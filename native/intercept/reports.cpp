@@ -28,7 +28,7 @@ bool claimed_by_this_process(const std::filesystem::path& path) {
 }  // namespace
 
 void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
-                std::uint64_t queues, std::uint64_t dispatches) {
+                std::uint64_t queues, std::uint64_t dispatches, Json when) {
   Json list = Json::array();
   kernels.for_each([&](const KernelEntry& kernel) {
     list.push_back({{"name", kernel.name},
@@ -50,6 +50,7 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
                                                   {"queues", queues},
                                                   {"dispatches", dispatches},
                                                   {"kernels", std::move(list)},
+                                                  {"when", std::move(when)},
                                                   {"launches", std::move(geometries)},
                                                   {"launches_whole", launches.whole()}});
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "intercept/dispatch_timer.hpp"
 #include "intercept/kernels.hpp"
 #include "intercept/launches.hpp"
@@ -14,7 +15,7 @@ namespace kerncap::intercept {
 
 // Every kernel that was dispatched or could have been, with counts: the list that near names are looked for in.
 void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
-                std::uint64_t queues, std::uint64_t dispatches);
+                std::uint64_t queues, std::uint64_t dispatches, Json when);
 
 // Calls and times of every kernel, as far as they are known.
 void write_profile(const std::filesystem::path& work_dir, const std::map<const KernelEntry*, KernelTimes>& times,

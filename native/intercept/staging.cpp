@@ -12,6 +12,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr auto copy_limit = std::chrono::seconds(60);
+constexpr std::size_t reader_bytes = 4096;
 
 bool never() { return false; }
 
@@ -100,6 +101,19 @@ StagingBuffer& Staging::next() {
   StagingBuffer& buffer = *buffers_[turn_];
   turn_ = (turn_ + 1) % buffers_.size();
   return buffer;
+}
+
+HostReader::HostReader() : file_(memory_file(reader_bytes)) {
+  void* mapped = ::mmap(nullptr, reader_bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
+  if (mapped == MAP_FAILED) throw system_error("mmap", errno);
+  mapped_ = static_cast<const std::byte*>(mapped);
+}
+
+HostReader::~HostReader() { ::munmap(const_cast<std::byte*>(mapped_), reader_bytes); }
+
+std::optional<std::span<const std::byte>> HostReader::read(std::uint64_t host_ptr, std::size_t size) {
+  if (size > reader_bytes || !write_from(file_.get(), 0, host_ptr, size)) return std::nullopt;
+  return std::span(mapped_, size);
 }
 
 std::optional<std::vector<std::byte>> read_host(std::uint64_t host_ptr, std::size_t size) {

@@ -68,6 +68,21 @@ class Staging {
   std::size_t turn_ = 0;
 };
 
+// Small pieces of host memory, one after the other.
+class HostReader {
+ public:
+  HostReader();
+  ~HostReader();
+  HostReader(const HostReader&) = delete;
+  HostReader& operator=(const HostReader&) = delete;
+  // At most a page; nothing when it is not mapped. Valid until the next call.
+  std::optional<std::span<const std::byte>> read(std::uint64_t host_ptr, std::size_t size);
+
+ private:
+  UniqueFd file_;
+  const std::byte* mapped_ = nullptr;
+};
+
 // `size` bytes of host memory, or nothing when it is not mapped.
 std::optional<std::vector<std::byte>> read_host(std::uint64_t host_ptr, std::size_t size);
 

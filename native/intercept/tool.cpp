@@ -94,7 +94,7 @@ void Tool::report_seen() noexcept {
   // A request's directory is gone once its capture has been fetched.
   if (getpid() != pid_ || !std::filesystem::exists(capture().control().work_dir, ignored)) return;
   try {
-    write_seen(capture().control().work_dir, kernels, launches, queues.count(), queues.dispatches());
+    write_seen(capture().control().work_dir, kernels, launches, queues.count(), queues.dispatches(), capture().conditions_report());
     report_times();
   } catch (const std::exception& error) {
     log::warning(std::string("the list of kernels could not be written: ") + error.what());

@@ -15,6 +15,7 @@ from workbench import CASES, TARGETS, Workbench
 _COMBINATIONS = [(suite, target) for suite in ("trixie", "sid") for target in TARGETS]
 # What the second suite adds to these is another compiler.
 _ONE_SUITE = (
+    "test_armed_capture.py",
     "test_cheats.py",
     "test_closure_kinds.py",
     "test_cut.py",

@@ -35,6 +35,7 @@ def test_what_the_control_file_says() -> None:
         "grid": [64, 2, 1],
         "workgroup": None,
         "after_ms": 1.5,
+        "when": [],
     }
     assert wanted.accepts((64, 2, 1), (8, 8, 8))
     assert not wanted.accepts((64, 1, 1), (8, 8, 8))

@@ -20,7 +20,8 @@ class ControlFile : public testing::Test {
 
 TEST_F(ControlFile, ReadsEverything) {
   const auto control = read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k",
-    "mode": "list", "match": "base", "dispatch": 3, "after_ms": 1.5, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5, "threads": 1,
+    "mode": "list", "match": "base", "dispatch": 3, "after_ms": 1.5, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5,
+    "when": [{"text": "arg[0]>1", "kind": "argument", "argument": 0, "compare": ">", "value": 1}], "threads": 1,
     "zstd_level": -1})"));
   EXPECT_EQ(control.work_dir, "/tmp/w");
   EXPECT_EQ(control.kernel, "k");
@@ -31,6 +32,8 @@ TEST_F(ControlFile, ReadsEverything) {
   EXPECT_EQ(control.launch.grid, (Dim3{8, 1, 1}));
   EXPECT_FALSE(control.launch.workgroup);
   EXPECT_TRUE(control.stop_after);
+  ASSERT_EQ(control.when.size(), 1u);
+  EXPECT_EQ(control.when[0].text, "arg[0]>1");
   EXPECT_DOUBLE_EQ(control.timeout_s, 2.5);
   EXPECT_EQ(control.zstd_level, -1);
 }
@@ -42,7 +45,7 @@ TEST_F(ControlFile, NullKernelOnlyLists) {
 TEST_F(ControlFile, RefusesWhatItDoesNotKnow) {
   const std::string head = R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k", )";
   for (const char* rest : {R"("match": "fuzzy"})", R"("after": "maybe"})", R"("grid": [1]})", R"("timeout_s": 0})", R"("threads": 0})",
-                           R"("mode": "watch"})", R"("after_ms": -1})"}) {
+                           R"("mode": "watch"})", R"("when": {}})", R"("when": [{"text": "x", "kind": "soon"}]})", R"("after_ms": -1})"}) {
     EXPECT_THROW(read_control(write(head + rest)), Error) << rest;
   }
   EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/2", "work_dir": "/tmp/w", "kernel": "k"})")), Error);

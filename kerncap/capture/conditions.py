@@ -1,0 +1,83 @@
+"""Conditions that a dispatch must meet to be captured: what `--when` says.
+
+In: what a person typed. Out: Conditions, and their part of the tool library's control file. Called by the commands that
+capture. The tool library decides (native/intercept/predicate.hpp).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kerncap.errors import UsageError
+
+_COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
+_NUMBER_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
+_MOST = 64
+_EXAMPLES = "--when 'arg[3]>1000'"
+_ARGUMENT = re.compile(
+    r"arg\[\s*(?P<which>[^\[\]]+?)\s*\](?::(?P<type>\w+))?\s*(?P<compare>>=|<=|==|!=|>|<)\s*(?P<value>\S+)", re.ASCII
+)
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One of them. `facts` are its members in the control file (docs/interfaces.md, Tool library)."""
+
+    text: str
+    facts: Mapping[str, Any]
+
+    def control(self) -> dict[str, Any]:
+        return {"text": self.text, **self.facts}
+
+
+def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
+    """Raises: UsageError `usage.when`."""
+    conditions = tuple(_parse(text.strip()) for text in texts)
+    if len(conditions) > _MOST:
+        raise UsageError(f"--when is given {len(conditions)} times, at most {_MOST}", code="usage.when", hint=_EXAMPLES)
+    return conditions
+
+
+def _parse(text: str) -> Condition:
+    match = _ARGUMENT.fullmatch(text)
+    if match is None:
+        raise _refused(text, "expected arg[N] or arg[NAME], one of " + " ".join(_COMPARISONS) + ", and a number")
+    return Condition(text, _argument(text, match))
+
+
+def _argument(text: str, match: re.Match[str]) -> dict[str, Any]:
+    which, kind = match["which"], match["type"]
+    if kind is not None and kind not in _NUMBER_TYPES:
+        raise _refused(text, f"{kind!r} is no type: {', '.join(_NUMBER_TYPES)}")
+    return {
+        "kind": "argument",
+        "argument": int(which) if which.isascii() and which.isdigit() else which,
+        "type": kind,
+        "compare": match["compare"],
+        "value": _number(text, match["value"]),
+    }
+
+
+def _number(text: str, word: str) -> int | float:
+    if _INTEGER.fullmatch(word):
+        value = int(word, 16 if "x" in word.lower() else 10)
+        if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
+            raise _refused(text, f"{word} does not fit into 64 bits")
+        return value
+    try:
+        number = float(word)
+    except ValueError:
+        raise _refused(text, f"{word!r} is no number") from None
+    if not math.isfinite(number):
+        raise _refused(text, f"{word!r} is no finite number")
+    return number
+
+
+def _refused(text: str, why: str) -> UsageError:
+    return UsageError(f"--when is {text!r}: {why}", code="usage.when", hint=_EXAMPLES)

@@ -1,0 +1,112 @@
+"""What a person types after --when, and what is said when nothing met it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerncap.capture.application import Order, no_match
+from kerncap.capture.conditions import parse_conditions
+from kerncap.capture.listing import read_listing
+from kerncap.capture.selection import Selection
+from kerncap.errors import UsageError
+from kerncap.native import Device
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("arg[3]>1000", {"kind": "argument", "argument": 3, "type": None, "compare": ">", "value": 1000}),
+        (" arg[ n ] <= -0.5 ", {"kind": "argument", "argument": "n", "type": None, "compare": "<=", "value": -0.5}),
+        ("arg[0]:u16==0xFFff", {"kind": "argument", "argument": 0, "type": "u16", "compare": "==", "value": 65535}),
+        (
+            "arg[p]!=18446744073709551615",
+            {"kind": "argument", "argument": "p", "type": None, "compare": "!=", "value": (1 << 64) - 1},
+        ),
+        ("arg[1]<1e3", {"kind": "argument", "argument": 1, "type": None, "compare": "<", "value": 1000.0}),
+    ],
+)
+def test_conditions(text: str, facts: dict[str, Any]) -> None:
+    (condition,) = parse_conditions([text])
+    assert condition.control() == {"text": text.strip(), **facts}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "later",
+        "arg[3]",
+        "arg[]>1",
+        "arg[3]=1",
+        "arg[3]>",
+        "arg[3]>x",
+        "arg[3]>nan",
+        "arg[3]>1e999",
+        "arg[3]:f8>1",
+        "arg[3]>18446744073709551616",
+        "arg[3]<-9223372036854775809",
+        "arg[3]>1 2",
+    ],
+)
+def test_what_is_no_condition(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_conditions([text])
+    assert error.value.code == "usage.when"
+    assert repr(text) in error.value.message
+    assert error.value.hint
+
+
+def test_not_too_many() -> None:
+    assert len(parse_conditions(["arg[0]>1"] * 64)) == 64
+    with pytest.raises(UsageError):
+        parse_conditions(["arg[0]>1"] * 65)
+
+
+def seen(when: dict[str, Any]) -> dict[str, Any]:
+    launch = {
+        "name": "k",
+        "demangled": "k(int)",
+        "grid": [8, 1, 1],
+        "workgroup": [8, 1, 1],
+        "dispatches": 20,
+        "first": 0,
+    }
+    return {
+        "pid": 7,
+        "queues": 1,
+        "dispatches": 20,
+        "kernels": [{"name": "k", "demangled": "k(int)", "dispatches": 20, "matched": True}],
+        "launches": [launch],
+        "launches_whole": True,
+        "when": when,
+    }
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "met", "said", "hint"),
+    [
+        (0, 0, "none met arg[0]>1000 or arg[1]==2; ", "--when"),
+        (
+            5,
+            3,
+            "3 met arg[0]>1000 or arg[1]==2, so that --dispatch 5",
+            "--dispatch 2",
+        ),
+    ],
+)
+def test_when_nothing_met_it(tmp_path: Path, dispatch: int, met: int, said: str, hint: str) -> None:
+    closest = [{"predicate": "arg[0]>1000", "value": 900}, {"predicate": "arg[1]==2", "value": None}]
+    document = seen({"candidates": 20, "met": met, "closest": closest})
+    (tmp_path / "seen-7.json").write_text(json.dumps(document))
+    selection = Selection("k", dispatch=dispatch, when=parse_conditions(["arg[0]>1000", "arg[1]==2"]))
+    order = Order(selection, ("./app",), Device("vgpu", target="gfx942"))
+    error = no_match(order, read_listing(tmp_path), "exited with 0")
+    assert (error.code, error.exit_code) == ("capture.no-such-dispatch", 5)
+    assert error.message.startswith(f"of 20 dispatches of 'k' that were looked at, {said}")
+    assert "closest was arg[0]>1000: 900; the application exited with 0" in error.message
+    assert error.hint is not None
+    assert hint in error.hint
