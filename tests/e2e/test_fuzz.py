@@ -19,8 +19,8 @@ def campaign(container: DevContainer, *argv: str, timeout_s: float) -> str:
 
 
 def targets(container: DevContainer) -> int:
-    """How many a campaign takes by itself: its intrinsics are not written for gfx1201."""
-    return len(known_targets(container.suite, (t for t in VGPU_TARGETS if t != "gfx1201")))
+    """How many a campaign takes by itself."""
+    return len(known_targets(container.suite, VGPU_TARGETS))
 
 
 def test_a_few_random_programs(dev_container: DevContainer) -> None:

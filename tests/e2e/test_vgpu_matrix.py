@@ -12,7 +12,7 @@ from containers import DevContainer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "matrix"))
 from matrix import OPTIONS, TARGETS
 
-# One combination a suite and target, chosen for what differs most from -O2; `make test` leaves gfx90a's out.
+# One combination a suite and target, chosen for what differs most from -O2.
 SUBSET = {
     ("trixie", "gfx942"): "fast",
     ("trixie", "gfx90a"): "v5",
@@ -20,9 +20,10 @@ SUBSET = {
     ("sid", "gfx942"): "preload-16",
     ("sid", "gfx90a"): "v4",
     ("sid", "gfx1100"): "generic",
+    ("sid", "gfx1201"): "wave64",
 }
-# A combination takes this target's programs half a minute.
-_LONG = pytest.mark.full
+# Half a minute each: `make test` leaves these out.
+_LONG = ("gfx90a", "gfx1201")
 
 
 def matrix(container: DevContainer, target: str, options: str, timeout_s: float) -> str:
@@ -34,7 +35,7 @@ def matrix(container: DevContainer, target: str, options: str, timeout_s: float)
     return done.stdout
 
 
-@pytest.mark.parametrize("target", [pytest.param(t, marks=_LONG if t == "gfx90a" else ()) for t in TARGETS])
+@pytest.mark.parametrize("target", [pytest.param(t, marks=pytest.mark.full if t in _LONG else ()) for t in TARGETS])
 def test_one_set_of_options(dev_container: DevContainer, target: str) -> None:
     said = matrix(dev_container, target, SUBSET[dev_container.suite, target], 600)
     assert "matrix: 1 combinations, 0 failed" in said

@@ -30,7 +30,8 @@ from render import inputs, render
 
 HERE = Path(__file__).resolve().parent
 TARGETS = ("gfx90a", "gfx942", "gfx1100")
-NEWER = {"gfx950": 20}  # the LLVM that knows it first
+NEWER = {"gfx950": 20, "gfx1201": 20}  # the LLVM that knows it first
+RDNA = ("gfx1100", "gfx1201")
 LEVELS = ("O0", "O1", "O2", "O3", "Os", "fast")
 LANGUAGE = ["-std=c++17", "-fwrapv", "-fno-strict-float-cast-overflow", "-ffp-contract=off", "-w"]
 # _Float16 operations round one by one, as they do on the device.
@@ -89,7 +90,7 @@ class Bench:
         # LLVM 17 keeps small arrays in registers and now and then writes both halves of a 64-bit element to the same one.
         return generate(
             setting.seed,
-            gfx11=setting.target == "gfx1100",
+            rdna=setting.target in RDNA,
             floats=setting.level != "fast",
             dynamic=dynamic,
             wide_arrays=self.version >= 19,
@@ -102,9 +103,9 @@ class Bench:
         (folder / "input").write_bytes(inputs(program))
         level = ["-O3", "-ffast-math"] if setting.level == "fast" else [f"-{setting.level}"]
         variation = list(VARIATIONS[setting.seed % len(VARIATIONS)])
-        if setting.target != "gfx1100" and "-mcumode" in variation:
+        if setting.target not in RDNA and "-mcumode" in variation:
             variation = []
-        if self.version >= 19 and setting.target == "gfx1100" and (setting.seed % 3 or without_halves):
+        if self.version >= 19 and setting.target in RDNA and (setting.seed % 3 or without_halves):
             # LLVM 21 now and then loses which half of a register a 16-bit operand is (v_bfi_b32, v_perm_b32).
             variation += ["-Xclang", "-target-feature", "-Xclang", "-real-true16"]
         if self.version < 19:
@@ -193,7 +194,7 @@ def attempt(bench: Bench, setting: Setting, reduction_s: float) -> tuple[str, bo
     if reduction_s > 0:
         reduce(bench, program, setting, verdict, reduction_s)
         said = bench.judge(program, setting)[1]
-    if setting.target == "gfx1100" and bench.version >= 19 and bench.judge(program, setting, True)[0] == "ok":
+    if setting.target in RDNA and bench.version >= 19 and bench.judge(program, setting, True)[0] == "ok":
         said += "\n  (not so with -real-true16: perhaps the compiler's fault, see Bench.build)"
     said = re.sub(r"field (\d+)", lambda m: f"field {OUTPUTS[int(m[1])]}", said)
     body = render(program)

@@ -14,15 +14,15 @@ from program import FIELDS, FLOATING, NEAR_FIELDS, TURN_FIELDS, UNIFORM_FIELDS, 
 
 OPERATIONS = build()
 # LLVM 21 loses which half of a register holds the value (v_perm_b32 reads the low one).
-MISCOMPILED_ON_GFX11 = ("swap_({u16})", "swap_({u64})")
+MISCOMPILED_ON_RDNA = ("swap_({u16})", "swap_({u64})")
 
 
 class Writer:
     """The choices of one program."""
 
-    def __init__(self, seed: int, gfx11: bool, *, floats: bool, dynamic: bool, wide_arrays: bool) -> None:
+    def __init__(self, seed: int, rdna: bool, *, floats: bool, dynamic: bool, wide_arrays: bool) -> None:
         self.random = random.Random(seed)
-        self.gfx11, self.floats, self.dynamic_stack, self.wide_arrays = gfx11, floats, dynamic, wide_arrays
+        self.rdna, self.floats, self.dynamic_stack, self.wide_arrays = rdna, floats, dynamic, wide_arrays
         self.functions: list[str] = []
         self.signatures: list[tuple[str, str, list[str]]] = []
         self.loops = 0
@@ -77,7 +77,7 @@ class Writer:
             return f"({self.leaf(t, uniform, extra)})" if t != "bool" else self.expression("bool", 0, uniform, extra)
         while True:
             template = r.choice(OPERATIONS[t])
-            if self.gfx11 and template in MISCOMPILED_ON_GFX11:
+            if self.rdna and template in MISCOMPILED_ON_RDNA:
                 continue
             if self.floats or not any(f in template for f in FLOATING):
                 break
@@ -260,16 +260,16 @@ class Writer:
         statements = [self.statement(0, True, False) for _ in range(r.randrange(4, 14))]
         crossing, condition = None, None
         if not last:
-            crossing = r.choice(CROSSINGS)(r, lambda t: r.choice([n for n in FIELDS if type_of(n) == t]), self.gfx11)
+            crossing = r.choice(CROSSINGS)(r, lambda t: r.choice([n for n in FIELDS if type_of(n) == t]), self.rdna)
             if crossing.guarded and r.random() < 0.5:
                 condition = self.expression("bool", 2)
         return Phase(statements, r.random() < 0.2, crossing, condition)
 
 
-def generate(seed: int, *, gfx11: bool, floats: bool = True, dynamic: bool = True, wide_arrays: bool = True) -> Program:
+def generate(seed: int, *, rdna: bool, floats: bool = True, dynamic: bool = True, wide_arrays: bool = True) -> Program:
     """`dynamic`: stacks of unknown size; `wide_arrays`: private arrays of 64-bit elements."""
-    writer = Writer(seed, gfx11, floats=floats, dynamic=dynamic, wide_arrays=wide_arrays)
+    writer = Writer(seed, rdna, floats=floats, dynamic=dynamic, wide_arrays=wide_arrays)
     count = writer.random.randrange(2, 7)
     phases = [writer.phase(last=i == count - 1) for i in range(count)]
     items = writer.random.choice([64, 64, 128, 256, 96, 100, 33])
-    return Program(seed, gfx11, floats, items, 2, writer.functions, phases)
+    return Program(seed, rdna, floats, items, 2, writer.functions, phases)

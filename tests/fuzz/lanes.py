@@ -38,19 +38,19 @@ def _gather(index: str, device: str, field: Field, missing: str = "0") -> Crossi
     return Crossing(text, wave + f" {LANES} s[l].{d} = r[l];", guarded=True)
 
 
-def bpermute(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def bpermute(r: random.Random, field: Field, rdna: bool) -> Crossing:
     # Of lanes that are there only: LLVM reads the register of an inactive lane when all lanes ask for the same one.
     device = "st.{d} = (u32)__builtin_amdgcn_ds_bpermute((i32)(st.{i} % live << 2), (i32)st.{a});"
     return replace(_gather("j = (i32)(s[l].{i} % n)", device, field), guarded=False)
 
 
-def permute(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def permute(r: random.Random, field: Field, rdna: bool) -> Crossing:
     x = r.randrange(1, 32)
     device = f"st.{{d}} = (u32)__builtin_amdgcn_ds_permute((i32)((lane ^ {x}) << 2), (i32)st.{{a}});"
     return _gather(f"j = (i32)(l ^ {x})", device, field)
 
 
-def swizzle(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def swizzle(r: random.Random, field: Field, rdna: bool) -> Crossing:
     kind = r.randrange(3)
     if kind == 0:
         pattern = r.randrange(0x8000)
@@ -65,7 +65,7 @@ def swizzle(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return _gather(index, f"st.{{d}} = (u32)__builtin_amdgcn_ds_swizzle((i32)st.{{a}}, {pattern});", field)
 
 
-def _dpp_control(r: random.Random, gfx11: bool) -> tuple[int, str]:
+def _dpp_control(r: random.Random, rdna: bool) -> tuple[int, str]:
     """A DPP16 control and its source lane j of lane l (-1: none)."""
     n = r.randrange(1, 16)
     row = "i32 in = (i32)(l & 15), row = (i32)(l & ~15u);"
@@ -78,7 +78,7 @@ def _dpp_control(r: random.Random, gfx11: bool) -> tuple[int, str]:
         (0x141, f"{row} j = row + (in & 8) + 7 - (in & 7)"),
         (0x150 + n, f"{row} (void)in; j = row + {n}"),
     ]
-    if gfx11:
+    if rdna:
         choices.append((0x160 + n, f"{row} j = row + (in ^ {n})"))
     else:
         choices += [
@@ -92,8 +92,8 @@ def _dpp_control(r: random.Random, gfx11: bool) -> tuple[int, str]:
     return r.choice(choices)
 
 
-def dpp(r: random.Random, field: Field, gfx11: bool) -> Crossing:
-    control, index = _dpp_control(r, gfx11)
+def dpp(r: random.Random, field: Field, rdna: bool) -> Crossing:
+    control, index = _dpp_control(r, rdna)
     rows = r.choice([0xF, 0xF, 0xA, 0xC, r.randrange(16)])
     banks = r.choice([0xF, 0xF, 0xF, r.randrange(16)])
     bound = r.choice(["true", "false"])
@@ -106,17 +106,17 @@ def dpp(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return Crossing(device, wave + f" {LANES} s[l].{d} = r[l];", guarded=True)
 
 
-def dpp8(r: random.Random, field: Field, gfx11: bool) -> Crossing:
-    if not gfx11:
-        return dpp(r, field, gfx11)
+def dpp8(r: random.Random, field: Field, rdna: bool) -> Crossing:
+    if not rdna:
+        return dpp(r, field, rdna)
     select = r.randrange(1 << 24)
     index = f"j = (i32)((l & ~7u) | ({select} >> (3 * (l & 7)) & 7))"
     return _gather(index, f"st.{{d}} = __builtin_amdgcn_mov_dpp8(st.{{a}}, {select});", field)
 
 
-def permlane(r: random.Random, field: Field, gfx11: bool) -> Crossing:
-    if not gfx11:
-        return bpermute(r, field, gfx11)
+def permlane(r: random.Random, field: Field, rdna: bool) -> Crossing:
+    if not rdna:
+        return bpermute(r, field, rdna)
     low, high, other = r.getrandbits(32), r.getrandbits(32), r.choice([False, True])
     select = f"(((l & 8) ? {high}u : {low}u) >> (4 * (l & 7)) & 15)"
     index = f"j = (i32)(((l & ~15u) ^ {16 if other else 0}u) | {select})"
@@ -125,44 +125,44 @@ def permlane(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return _gather(index, device, field, missing="s[l].{d}")
 
 
-def first_lane(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def first_lane(r: random.Random, field: Field, rdna: bool) -> Crossing:
     d, a = field("u32"), field("u32")
     device = f"st.{d} = (u32)__builtin_amdgcn_readfirstlane((i32)st.{a}) + st.{d};"
     wave = f"if (ex) {{ const u32 v = s[__builtin_ctzl(ex)].{a}; {LANES} s[l].{d} = v + s[l].{d}; }}"
     return Crossing(device, wave, guarded=True)
 
 
-def any_lane(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def any_lane(r: random.Random, field: Field, rdna: bool) -> Crossing:
     d, a, q = field("u32"), field("u32"), r.randrange(1 << 16)
     device = f"st.{d} = (u32)__builtin_amdgcn_readlane((i32)st.{a}, (i32)(({q}u + group) % live)) ^ st.{d};"
     wave = f"{{ const u32 v = s[({q}u + group) % n].{a}; {LANES} s[l].{d} = v ^ s[l].{d}; }}"
     return Crossing(device, wave)
 
 
-def ballot(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def ballot(r: random.Random, field: Field, rdna: bool) -> Crossing:
     d, a, b = field("u64"), field("u32"), field("u32")
     test = r.choice(["{a} > {b}", "({a} & 4) != 0", "{a} == {b}", "(i32){a} < 0"])
-    call = f"__builtin_amdgcn_ballot_w{32 if gfx11 else 64}"
+    call = f"__builtin_amdgcn_ballot_w{32 if rdna else 64}"
     device = f"st.{d} = (u64){call}({test.format(a='st.' + a, b='st.' + b)});"
     wave = f"u64 m = 0; {LANES} if ({test.format(a='s[l].' + a, b='s[l].' + b)}) m |= 1ul << l; {LANES} s[l].{d} = m;"
     return Crossing(device, wave, guarded=True)
 
 
-def count_below(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def count_below(r: random.Random, field: Field, rdna: bool) -> Crossing:
     d, a = field("u32"), field("u64")
     low = f"__builtin_amdgcn_mbcnt_lo((u32)st.{a}, st.{d})"
     device = f"st.{d} = __builtin_amdgcn_mbcnt_hi((u32)(st.{a} >> 32), {low});"
-    if gfx11:
+    if rdna:
         device = f"st.{d} = {low};"
-    mask = "(u32)" if gfx11 else ""
+    mask = "(u32)" if rdna else ""
     wave = f"{LANES} s[l].{d} += (u32)__builtin_popcountl({mask}s[l].{a} & ((1ul << l) - 1));"
     return Crossing(device, wave, guarded=True)
 
 
-def waterfall(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def waterfall(r: random.Random, field: Field, rdna: bool) -> Crossing:
     """A loop that serves all lanes with the first lane's value at a time."""
     d, a = field("u32"), field("u32")
-    call = f"__builtin_amdgcn_ballot_w{32 if gfx11 else 64}"
+    call = f"__builtin_amdgcn_ballot_w{32 if rdna else 64}"
     # The count stands before the branch: LLVM takes what only leaves the loop out of it.
     device = (
         f"for (;;) {{ const u32 v = (u32)__builtin_amdgcn_readfirstlane((i32)(st.{a} & 7)); const bool mine = (st.{a} & 7) == v;"
@@ -174,7 +174,7 @@ def waterfall(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return Crossing(device, wave, guarded=True)
 
 
-def lds_exchange(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def lds_exchange(r: random.Random, field: Field, rdna: bool) -> Crossing:
     t = r.choice(["u8", "i8", "u16", "i16", "u32", "u64", "f32", "f64", "f16", "u4", "f2", "d2", "h2"])
     d, a = field(t), field(t)
     factor, plus = r.choice([1, 3, 5, 7]), r.randrange(256)
@@ -199,7 +199,7 @@ ORDERS = ["__ATOMIC_RELAXED", "__ATOMIC_ACQ_REL", "__ATOMIC_SEQ_CST", "__ATOMIC_
 SCOPES = ["__HIP_MEMORY_SCOPE_WORKGROUP", "__HIP_MEMORY_SCOPE_AGENT", "__HIP_MEMORY_SCOPE_SYSTEM"]
 
 
-def atomic(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def atomic(r: random.Random, field: Field, rdna: bool) -> Crossing:
     """Commuting atomics of all workitems on a few places, LDS or global memory."""
     t = r.choice(["u32", "i32", "u64", "i64", "u32", "f32", "f64"])
     d, a, i = field(t), field("i32" if t[0] == "f" else t), field("u32")
@@ -219,7 +219,7 @@ def atomic(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return Crossing(operation, group=group, guarded=True, before=before, after=after)
 
 
-def returning_atomic(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def returning_atomic(r: random.Random, field: Field, rdna: bool) -> Crossing:
     """An atomic on the workitem's own place, whose old value is used."""
     t = r.choice(["u32", "i32", "u64", "i64", "f32", "f64"])
     d, a, b = field(t), field(t), field(t)
@@ -254,12 +254,12 @@ def returning_atomic(r: random.Random, field: Field, gfx11: bool) -> Crossing:
     return Crossing(device, group=group, guarded=True, after="__syncthreads();")
 
 
-def buffer(r: random.Random, field: Field, gfx11: bool) -> Crossing:
+def buffer(r: random.Random, field: Field, rdna: bool) -> Crossing:
     """Stores and loads through a buffer resource, some of them out of range; loads also typed, as four bytes."""
     d, a, i = field("u32"), field("u32"), field("u32")
     words, plus = r.choice([16, 33, 64, 256]), r.choice([0, 1, 4])
-    resource = f"resource(mem, held * 4, {0x31004000 if gfx11 else 0x00027000}u)"
-    load = r.choice(["buffer_load", f"buffer_load_bytes<{46 if gfx11 else 74}>"])
+    resource = f"resource(mem, held * 4, {0x31004000 if rdna else 0x00027000}u)"
+    load = r.choice(["buffer_load", f"buffer_load_bytes<{46 if rdna else 74}>"])
     held = f"const u32 held = n < {words}u ? n : {words}u;"
     device = (
         f"{{ {held} const i4 res = {resource}; buffer_store(st.{a}, res, (i32)(t * 4), 0, 0); __syncthreads();"

@@ -49,10 +49,10 @@ extern "C" float ldexpf(float, int);
 #else
 #define GFX9 0
 #endif
-#ifdef __gfx1100__
-#define GFX11 1
+#if defined(__gfx1100__) || defined(__gfx1201__)
+#define RDNA 1
 #else
-#define GFX11 0
+#define RDNA 0
 #endif
 
 // --- bits of values, NaNs made alike
@@ -237,7 +237,7 @@ FN u32 lerp(u32 a, u32 b, u32 c) { return __builtin_amdgcn_lerp(a, b, c); }
 FN u64 qsad(u64 a, u32 b, u64 c) { return __builtin_amdgcn_qsad_pk_u16_u8(a, b, c); }
 FN u64 mqsad(u64 a, u32 b, u64 c) { return __builtin_amdgcn_mqsad_pk_u16_u8(a, b, c); }
 FN u4 mqsad4(u64 a, u32 b, u4 c) { return __builtin_amdgcn_mqsad_u32_u8(a, b, c); }
-#if GFX11
+#if RDNA
 FN i32 sdot4(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sudot4(true, a, true, b, c, false); }
 FN i32 sdot4s(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sudot4(true, a, true, b, c, true); }
 FN i32 sdot8(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sudot8(true, a, true, b, c, false); }
@@ -274,7 +274,7 @@ FN u4 mqsad4(u64 a, u32 b, u4 c) {
 }
 FN i32 sdot4(i32 a, i32 b, i32 c) { return sdot4_ref(a, b, c, false); }
 FN i32 sdot4s(i32 a, i32 b, i32 c) { return sdot4_ref(a, b, c, true); }
-#ifdef FUZZ_GFX11
+#ifdef FUZZ_RDNA
 FN i32 sdot8(i32 a, i32 b, i32 c) { return sdot8_ref(a, b, c, false); }
 FN u32 udot2(w2 a, w2 b, u32 c) { return udot2_ref(a, b, c, false); }
 #else

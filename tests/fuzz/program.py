@@ -61,7 +61,7 @@ class Phase:
 @dataclass
 class Program:
     seed: int
-    gfx11: bool
+    rdna: bool
     floats: bool  # without: -ffast-math leaves nothing to compare of them
     items: int  # workitems of a workgroup
     groups: int
@@ -73,4 +73,4 @@ class Program:
 
     @property
     def wave(self) -> int:
-        return 32 if self.gfx11 else 64
+        return 32 if self.rdna else 64

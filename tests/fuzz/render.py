@@ -67,7 +67,7 @@ def render(program: Program) -> str:
     load += "".join(f"    {n} = 0;\n" for n in (*NEAR_FIELDS, *TURN_FIELDS))
     seen = [n if program.floats or type_of(n) not in FLOATING else "0u" for n in OUTPUTS]
     store = "".join(f"    o[{i}] = put({n});\n" for i, n in enumerate(seen))
-    text = f"// seed {program.seed}\n" + ("#define FUZZ_GFX11\n" if program.gfx11 else "") + '#include "prelude.hpp"\n'
+    text = f"// seed {program.seed}\n" + ("#define FUZZ_RDNA\n" if program.rdna else "") + '#include "prelude.hpp"\n'
     text += f"struct State {{\n{declare}  ATTR void load(const u64* p, const u64* q) {{\n{load}  }}\n  ATTR void store(u64* o) const {{\n{store}  }}\n}};\n"
     text = text.replace("ATTR", "FN_MEMBER")
     text += "\n".join(program.functions)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import edges
+import targets
 
 LANES = 64
 UNTOUCHED = 0x5A5A5A5A5A5A5A5A
@@ -76,13 +77,13 @@ def statement(row: dict[str, Any], target: str, *, returns: bool) -> str:
     wide = element(row) in ("b64", "f64")
     first = "v[2:5]" if "cmpswap" in name and wide else "v[2:3]" if wide or "cmpswap" in name else "v2"
     result = "v[20:21]" if wide else "v20"
-    bit = (" sc0" if target in ("gfx942", "gfx950") else " glc") if returns else ""
+    bit = targets.returning(target) if returns else ""
     if space == "ds":
         data = first if len(sources(row)) == 1 else f"{first}, {'v[4:5]' if wide else 'v4'}"
         return f"{name} {result + ', ' if returns else ''}v26, {data}"
     if space == "mubuf":
         data = first.replace("v[2:5]", "v[20:23]").replace("v[2:3]", "v[20:21]").replace("v2", "v20")
-        return f"{name} {data}, v26, s[24:27], 0 offen{bit}"
+        return f"{name} {data}, v26, s[24:27], {targets.no_offset(target)} offen{bit}"
     tail = ", off" if space == "global" else ""
     return f"{name} {result + ', ' if returns else ''}v[24:25], {first}{tail}{bit}"
 
@@ -95,13 +96,13 @@ def forms(row: dict[str, Any]) -> tuple[tuple[str, bool], ...]:
 
 
 def body(row: dict[str, Any], target: str, prologue: Sequence[str], *, returns: bool) -> list[str]:
-    gfx11, lds = target.startswith("gfx11"), row["format"] == "ds"
-    load = "global_load_b32" if gfx11 else "global_load_dword"
+    rdna, lds = targets.rdna(target), row["format"] == "ds"
+    load = "global_load_b32" if rdna else "global_load_dword"
     store, store2 = (
-        ("global_store_b32", "global_store_b64") if gfx11 else ("global_store_dword", "global_store_dwordx2")
+        ("global_store_b32", "global_store_b64") if rdna else ("global_store_dword", "global_store_dwordx2")
     )
-    lds_store, lds_load = ("ds_store_b64", "ds_load_b64") if gfx11 else ("ds_write_b64", "ds_read_b64")
-    wait = ["s_waitcnt vmcnt(0) lgkmcnt(0)", *(["s_waitcnt_vscnt null, 0x0"] if gfx11 else [])]
+    lds_store, lds_load = ("ds_store_b64", "ds_load_b64") if rdna else ("ds_write_b64", "ds_read_b64")
+    wait = targets.waits(target)
     lines = [*prologue, "v_lshlrev_b32 v1, 2, v0", "v_lshlrev_b32 v26, 3, v0"]
     registers = (2, 3, 4, 5, 6, 7, 20, 21)
     lines += [f"{load} v{r}, v1, s[8:9] offset:{slot * LANES * 4}" for slot, r in enumerate(registers)]
@@ -111,14 +112,14 @@ def body(row: dict[str, Any], target: str, prologue: Sequence[str], *, returns: 
     if row["format"] == "mubuf":  # takes its data from where it returns
         lines += [f"v_mov_b32 v{20 + i}, v{2 + i}" for i in range(4)]
         lines += ["s_mov_b32 s24, s18", "s_and_b32 s25, s19, 0xffff", f"s_mov_b32 s26, {LANES * 8}"]
-        lines += [f"s_mov_b32 s27, {'0x31004000' if gfx11 else '0x00027000'}"]
-    carry = "vcc_lo" if gfx11 else "vcc"
-    add, addc = ("v_add_co_u32", "v_add_co_ci_u32_e32") if gfx11 else ("v_add_co_u32_e32", "v_addc_co_u32_e32")
+        lines += [f"s_mov_b32 s27, {'0x31004000' if rdna else '0x00027000'}"]
+    carry = "vcc_lo" if rdna else "vcc"
+    add, addc = ("v_add_co_u32", "v_add_co_ci_u32_e32") if rdna else ("v_add_co_u32_e32", "v_addc_co_u32_e32")
     lines += ["v_mov_b32 v25, s19", f"{add} v24, {carry}, s18, v26", f"{addc} v25, {carry}, 0, v25, {carry}"]
     lines += ["s_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s16"]
-    lines += ["s_mov_b32 exec_lo, s12"] if gfx11 else ["s_mov_b64 exec, s[12:13]"]
+    lines += ["s_mov_b32 exec_lo, s12"] if rdna else ["s_mov_b64 exec, s[12:13]"]
     lines += ["s_nop 4", statement(row, target, returns=returns), *wait]
-    lines += ["s_mov_b32 exec_lo, -1"] if gfx11 else ["s_mov_b64 exec, -1"]
+    lines += ["s_mov_b32 exec_lo, -1"] if rdna else ["s_mov_b64 exec, -1"]
     lines += [f"{store} v1, v{20 + i}, s[10:11] offset:{i * LANES * 4}" for i in range(2)]
     if lds:
         lines += [f"{lds_load} v[22:23], v26", *wait, f"{store2} v26, v[22:23], s[18:19]"]

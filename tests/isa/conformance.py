@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import kernels
+import targets
 from kernels import INPUT_BYTES, LANES, OUTPUT_BYTES, SLOTS_OUT, Dispatch, Kernel
 
 SCHEMA = "kerncap.hw-conformance/1"
@@ -44,7 +45,7 @@ def assembled(rows: Sequence[dict[str, Any]], target: str, work: Path) -> tuple[
     # LLVM 19 and later want v1.l for a 16-bit register of gfx11, earlier ones refuse it.
     other = {k.symbol: k for k in kernels.make(rows, target, halves=True)}
     tried: set[str] = set()
-    clang = find_tool("clang-17", "clang-21", "clang-19", "clang")
+    clang = find_tool("clang-21", "clang-19", "clang-17", "clang")
     rejected: set[str] = set()
     while True:
         kept = [k for k in made if k.symbol not in rejected]
@@ -123,7 +124,7 @@ def execute(
     files = {name: work / f"{target}.{name}" for name in ("plan", "inputs", "outputs")}
     files["plan"].write_text("\n".join(plan) + "\n")
     files["inputs"].write_bytes(b"".join(blocks))
-    lanes = 32 if target.startswith("gfx11") else 64
+    lanes = targets.lanes(target)
     argv = [runner, work / f"{target}.hsaco", *files.values(), str(lanes), str(INPUT_BYTES), str(OUTPUT_BYTES)]
     done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, env={**os.environ, **environment})
     if done.returncode != 0:
@@ -168,7 +169,7 @@ def run_json(kernel: Kernel, dispatch: Dispatch, block: bytes, lanes: int) -> di
 
 
 def document(rows: Sequence[dict[str, Any]], target: str, work: Path, environment: dict[str, str]) -> dict[str, Any]:
-    lanes = 32 if target.startswith("gfx11") else 64
+    lanes = targets.lanes(target)
     kept, rejected = assembled(rows, target, work)
     about, results = execute(kept, target, work, environment)
     out: dict[str, Any] = {"schema": SCHEMA, "target": target, **about, "not_assembled": rejected, "rows": {}}

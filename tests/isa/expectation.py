@@ -65,7 +65,9 @@ def check(document: dict[str, Any]) -> Compared:
         inputs = [[int(v, 16) for v in values] for values in row["inputs"]]
         for run in row["runs"]:
             checks = (
-                _scalar_run(row, run, inputs, define) if row["scalar"] else _vector_run(name, row, run, inputs, define)
+                _scalar_run(name, row, run, inputs, define)
+                if row["scalar"]
+                else _vector_run(name, row, run, inputs, define)
             )
             for lane, text in checks:
                 where = f"{key} mode {run['mode']} exec {run.get('exec', '-')} [{lane}] {row['inputs'][lane]}"
@@ -73,11 +75,19 @@ def check(document: dict[str, Any]) -> Compared:
     return out
 
 
+def _with_literal(name: str, row: dict[str, Any], given: list[int]) -> list[int]:
+    """Sources in the operation's order, with the constant where the instruction always has one."""
+    if "literal" not in row["flags"]:
+        return given
+    k = kernels.literal(name)
+    return [given[0], k, given[1]] if "mk_" in name else [*given, k]
+
+
 def _scalar_run(
-    row: dict[str, Any], run: dict[str, Any], inputs: list[list[int]], define: Any
+    name: str, row: dict[str, Any], run: dict[str, Any], inputs: list[list[int]], define: Any
 ) -> Iterator[tuple[int, str | None]]:
     for lane, (*sources, old) in enumerate(inputs):
-        result = define(mode_of(run["mode"]), sources, old, run["scc"])
+        result = define(mode_of(run["mode"]), _with_literal(name, row, sources), old, run["scc"])
         if result is None:
             continue
         actual = int(run["dst"][lane], 16)
@@ -170,9 +180,7 @@ def _vector_run(
             good = same("b64" if wide else "b32", kept, actual) and not bit
             yield lane, None if good else f"the lane is off: expected {old:x} and no mask bit, got {actual:x}"
             continue
-        if "literal" in row["flags"]:
-            k = kernels.LITERAL if "16" not in name else 0x3E48
-            given = [given[0], k, given[1]] if "mk_" in name else [*given, k]
+        given = _with_literal(name, row, given)
         result = define(mode_of(run["mode"]), given, old, bool(carry >> lane & 1))
         if result is None:
             continue

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import softfloat as sf
+import targets
 
 FLOAT = {"f16": sf.F16, "f32": sf.F32, "f64": sf.F64}
 SHORT = ("f16", "bf16", "u16", "i16", "b16")
@@ -101,7 +102,7 @@ _SCALED = re.compile(r"v_(add|sub|subrev|mul|fma|fmac|mac|mad|floor|ceil|trunc|r
 def families(row: dict[str, Any], target: str) -> Iterator[tuple[dict[str, Form], int]]:
     """The families that a row has, and how many of each it gets."""
     flags, kinds = row["flags"], [k for k in row["src"] if k not in ("none", "mask")]
-    gfx11 = target.startswith("gfx11")
+    rdna = targets.rdna(target)
     if "literal" in flags or "own-operands" in flags:
         return
     if row["format"] == "vop3p":
@@ -117,13 +118,13 @@ def families(row: dict[str, Any], target: str) -> Iterator[tuple[dict[str, Form]
         if _SCALED.match(row["name"]):
             yield SCALED, 2
     keeps = "reads-dst" not in flags
-    if gfx11 and keeps and any(k in SHORT for k in (*kinds, row["dst"])) and "own-op-sel" not in flags:
+    if rdna and keeps and any(k in SHORT for k in (*kinds, row["dst"])) and "own-op-sel" not in flags:
         yield {name: f for name, f in HALVES.items() if row["dst"] in SHORT or not f.op_sel & 8}, 2
     narrow = all(k not in ("b64", "u64", "i64", "f64", "pkf32", "pk32") for k in (*kinds, row["dst"]))
     if row["format"] in ("vop1", "vop2", "vopc") and narrow:
-        if not gfx11 and keeps:
+        if not rdna and keeps:
             yield SDWA, 2
-        yield (DPP11 if gfx11 else DPP9), 2 if row["format"] != "vopc" else 1 if gfx11 else 0
+        yield (DPP11 if rdna else DPP9), 2 if row["format"] != "vopc" else 1 if rdna else 0
 
 
 def chosen(row: dict[str, Any], target: str, number: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Any
 import atomics
 import edges
 import forms
+import targets
 
 LANES = 64
 SLOTS_IN = 8  # three sources and the old destination, two dwords each
@@ -37,7 +38,7 @@ LITERAL = 0x40490FDB
 LEFT_OUT = (
     "s_getpc", "s_setpc", "s_swappc", "s_movrel", "s_set_gpr", "saveexec", "wrexec", "s_sendmsg", "s_call", "s_cbranch",
     "v_readlane", "v_readfirstlane", "v_writelane", "v_movrel", "v_swap", "v_permlane", "v_nop", "v_clrexcp",
-    "v_pipeflush", "v_accvgpr", "v_mbcnt", "s_rfe",
+    "v_pipeflush", "v_accvgpr", "v_mbcnt", "s_rfe", "barrier",
 )  # fmt: skip
 
 
@@ -90,18 +91,17 @@ def source_kinds(row: dict[str, Any]) -> list[str]:
 def valu_statement(row: dict[str, Any], target: str, halves: bool) -> str:
     """Destination v[20:21], mask VCC, sources v[2:3], v[4:5], v[6:7]; with `halves` v20.l, as newer LLVM spells it."""
     name, flags = row["name"], row["flags"]
-    vcc = "vcc_lo" if target.startswith("gfx11") else "vcc"
+    vcc = "vcc_lo" if targets.rdna(target) else "vcc"
     operands = []
     if row["dst"] != "none":
         operands.append(_vector(row["dst"], 20, halves))
     if "mask-dst" in flags:
-        if not ("exec-dst" in flags and target.startswith("gfx11")):
+        if not ("exec-dst" in flags and targets.rdna(target)):
             operands.append(vcc)
     elif "carry-out" in flags:
         operands.append(vcc)
     operands += [_vector(kind, 2 + 2 * i, halves) for i, kind in enumerate(source_kinds(row))]
-    if "literal" in flags:
-        operands.insert(2 if "fmamk" in name or "madmk" in name else 3, hex(LITERAL if "16" not in name else 0x3E48))
+    _add_literal(operands, row)
     if "carry-in" in flags:
         operands.append(vcc)
     return f"{name} {', '.join(operands)}"
@@ -110,7 +110,23 @@ def valu_statement(row: dict[str, Any], target: str, halves: bool) -> str:
 def salu_statement(row: dict[str, Any]) -> str:
     operands = [] if row["dst"] == "none" else [_pair(row["dst"], 40, "s")]
     operands += [_pair(kind, 20 + 2 * i, "s") for i, kind in enumerate(source_kinds(row))]
+    _add_literal(operands, row)
     return f"{row['name']} {', '.join(operands)}"
+
+
+def literal(name: str) -> int:
+    return LITERAL if "16" not in name else 0x3E48
+
+
+def _add_literal(operands: list[str], row: dict[str, Any]) -> None:
+    """The constant of instructions that always have one: the factor (mk) or the addend (ak)."""
+    if "literal" in row["flags"]:
+        operands.insert(2 if "mk_" in row["name"] else 3, hex(literal(row["name"])))
+
+
+def scalar(row: dict[str, Any]) -> bool:
+    """SGPRs in and out; v_s_* compute them in the vector ALU."""
+    return row["format"] in SALU or row["name"].startswith("v_s_")
 
 
 def wanted(row: dict[str, Any]) -> bool:
@@ -120,7 +136,7 @@ def wanted(row: dict[str, Any]) -> bool:
     return plain and few and not any(part in row["name"] for part in LEFT_OUT)
 
 
-def dispatches(row: dict[str, Any], scalar: bool) -> Iterator[Dispatch]:
+def dispatches(row: dict[str, Any], single: bool) -> Iterator[Dispatch]:
     kinds = source_kinds(row)
     olds = edges.values(row["dst"]) if row["dst"] != "none" else (0,)
     inputs = tuple(
@@ -129,7 +145,7 @@ def dispatches(row: dict[str, Any], scalar: bool) -> Iterator[Dispatch]:
             itertools.islice(itertools.cycle(list(edges.tuples(kinds, LANES, row["name"]))), LANES)
         )
     )
-    if scalar:
+    if single:
         for scc in (False, True):
             yield Dispatch("default", FULL, 0, scc, inputs)
         return
@@ -146,18 +162,18 @@ def make(rows: Sequence[dict[str, Any]], target: str, *, halves: bool = False) -
     """A kernel for each row that one can be made for and for its forms; the same symbols whatever `halves` is."""
     out = []
     for number, row in enumerate(row for row in rows if wanted(row)):
-        scalar = row["format"] in SALU
-        statement = salu_statement(row) if scalar else valu_statement(row, target, halves)
-        body = _scalar_body(statement, target) if scalar else _vector_body(statement, target)
-        out.append(Kernel(row, f"k{number}", scalar, body, tuple(source_kinds(row)), tuple(dispatches(row, scalar))))
-        if not scalar:
+        single = scalar(row)
+        statement = salu_statement(row) if single else valu_statement(row, target, halves)
+        body = _scalar_body(statement, target) if single else _vector_body(statement, target)
+        out.append(Kernel(row, f"k{number}", single, body, tuple(source_kinds(row)), tuple(dispatches(row, single))))
+        if not single:
             out += [
                 _formed(row, target, f"k{number}_{k}", statement, name)
                 for k, name in enumerate(forms.chosen(row, target, number))
             ]
     for number, row in enumerate(row for row in rows if atomics.wanted(row)):
         for k, (name, returns) in enumerate(atomics.forms(row)):
-            body = _end(atomics.body(row, target, _prologue(target), returns=returns))
+            body = _end(atomics.body(row, target, _prologue(target), returns=returns), target)
             runs = tuple(
                 Dispatch("default", mask, 0, False, inputs)
                 for inputs in [tuple(atomics.slots(row))]
@@ -190,21 +206,17 @@ def _formed(row: dict[str, Any], target: str, symbol: str, statement: str, name:
     return Kernel(row, symbol, False, body, tuple(kinds), tuple(runs), form=name, ieee=not form.omod)
 
 
-def _gfx11(target: str) -> bool:
-    return target.startswith("gfx11")
-
-
 def _vector_body(statement: str, target: str) -> str:
-    load = "global_load_b32" if _gfx11(target) else "global_load_dword"
-    store = "global_store_b32" if _gfx11(target) else "global_store_dword"
-    wave32 = _gfx11(target)
+    load = "global_load_b32" if targets.rdna(target) else "global_load_dword"
+    store = "global_store_b32" if targets.rdna(target) else "global_store_dword"
+    wave32 = targets.rdna(target)
     vcc, execution = ("vcc_lo", "exec_lo") if wave32 else ("vcc", "exec")
     wide = "s_mov_b32" if wave32 else "s_mov_b64"
     source = lambda r: f"s{r}" if wave32 else f"s[{r}:{r + 1}]"  # noqa: E731
     lines = [*_prologue(target), "v_lshlrev_b32 v1, 2, v0"]
     registers = (2, 3, 4, 5, 6, 7, 20, 21)
     lines += [f"{load} v{r}, v1, s[8:9] offset:{slot * LANES * 4}" for slot, r in enumerate(registers)]
-    lines += ["v_mov_b32 v22, 0", "v_mov_b32 v23, 0", "s_waitcnt vmcnt(0)"]
+    lines += ["v_mov_b32 v22, 0", "v_mov_b32 v23, 0", *targets.waits(target)]
     lines += [f"{wide} {vcc}, {source(14)}", "s_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s16"]
     lines += [f"{wide} {execution}, {source(12)}", "s_nop 4", statement, "s_nop 4"]
     # What the instruction left in the masks, before EXEC is restored.
@@ -214,42 +226,43 @@ def _vector_body(statement: str, target: str) -> str:
     lines += ["v_mov_b32 v8, 0"]
     for i in range(4):
         lines += [f"v_mov_b32 v9, s{20 + i}", f"{store} v8, v9, s[10:11] offset:{SLOTS_OUT * LANES * 4 + 4 * i}"]
-    return _end(lines)
+    return _end(lines, target)
 
 
 def _prologue(target: str) -> list[str]:
     """s[8:9] inputs, s[10:11] outputs, s[12:13] EXEC, s[14:15] VCC, s16 MODE, s17 SCC; v0 the lane."""
-    if _gfx11(target):
+    if targets.rdna(target):
         loads = ["s_load_b256 s[8:15], s[0:1], 0x0", "s_load_b64 s[16:17], s[0:1], 0x20"]
     else:
         loads = ["s_load_dwordx8 s[8:15], s[0:1], 0x0", "s_load_dwordx2 s[16:17], s[0:1], 0x20"]
-    return [*loads, "s_waitcnt lgkmcnt(0)", "v_and_b32 v0, 0x3ff, v0"]
+    return [*loads, *targets.waits(target), "v_and_b32 v0, 0x3ff, v0"]
 
 
 def _scalar_body(statement: str, target: str) -> str:
     """Repeats the instruction for 64 inputs; a repetition's results stand where a lane's would."""
-    gfx11 = _gfx11(target)
-    store = "global_store_b32" if gfx11 else "global_store_dword"
-    lines = [*_prologue(target), "s_mov_b32 exec_lo, 1", *([] if gfx11 else ["s_mov_b32 exec_hi, 0"])]
-    load = "s_load_b32" if gfx11 else "s_load_dword"
+    rdna = targets.rdna(target)
+    store = "global_store_b32" if rdna else "global_store_dword"
+    lines = [*_prologue(target), "s_mov_b32 exec_lo, 1", *([] if rdna else ["s_mov_b32 exec_hi, 0"])]
+    load = "s_load_b32" if rdna else "s_load_dword"
     lines += ["v_mov_b32 v8, 0", "s_mov_b32 s30, 0", "1:"]
     for slot, r in enumerate((20, 21, 22, 23, 24, 25, 40, 41)):
         lines += [f"{load} s{r}, s[8:9], {hex(slot * LANES * 4)}"]
-    lines += ["s_waitcnt lgkmcnt(0)", "s_cmp_lg_u32 s17, 0", statement, "s_cselect_b32 s42, 1, 0"]
+    lines += [*targets.waits(target), "s_cmp_lg_u32 s17, 0", statement, "s_cselect_b32 s42, 1, 0"]
+    lines += ["s_wait_alu 0"] if statement.startswith("v_s_") else []
     for slot, r in enumerate((40, 41, 42)):
         lines += [f"v_mov_b32 v9, s{r}", f"{store} v8, v9, s[10:11] offset:{slot * LANES * 4}"]
     lines += [
         "s_add_u32 s8, s8, 4",
         "s_addc_u32 s9, s9, 0",
-        "v_add_u32 v8, 4, v8" if not gfx11 else "v_add_nc_u32 v8, 4, v8",
+        "v_add_u32 v8, 4, v8" if not rdna else "v_add_nc_u32 v8, 4, v8",
     ]
     lines += ["s_add_u32 s30, s30, 1", f"s_cmp_lt_u32 s30, {LANES}", "s_cbranch_scc1 1b"]
-    return _end(lines)
+    return _end(lines, target)
 
 
-def _end(lines: list[str]) -> str:
+def _end(lines: list[str], target: str) -> str:
     return "\n".join(
-        f"  {line}" if not line.endswith(":") else line for line in [*lines, "s_waitcnt vmcnt(0)", "s_endpgm"]
+        f"  {line}" if not line.endswith(":") else line for line in [*lines, *targets.waits(target), "s_endpgm"]
     )
 
 
@@ -268,7 +281,7 @@ def assembly(kernels: Sequence[Kernel], target: str) -> str:
             "  .amdhsa_user_sgpr_kernarg_segment_ptr 1\n  .amdhsa_system_sgpr_workgroup_id_x 0",
             "  .amdhsa_next_free_vgpr 32\n  .amdhsa_next_free_sgpr 48\n  .amdhsa_kernarg_size 40",
             f"  .amdhsa_group_segment_fixed_size {k.lds_bytes}",
-            accum + f"  .amdhsa_ieee_mode {int(k.ieee)}\n  .amdhsa_dx10_clamp 1\n  .amdhsa_float_denorm_mode_32 3",
+            accum + targets.modes(target, ieee=k.ieee),
             ".end_amdhsa_kernel",
         ]
     out += [
@@ -283,7 +296,7 @@ def assembly(kernels: Sequence[Kernel], target: str) -> str:
             f"  - .name: {k.symbol}\n    .symbol: {k.symbol}.kd",
             "    .kernarg_segment_size: 40\n    .kernarg_segment_align: 8",
             f"    .group_segment_fixed_size: {k.lds_bytes}\n    .private_segment_fixed_size: 0",
-            f"    .wavefront_size: {32 if _gfx11(target) else 64}",
+            f"    .wavefront_size: {targets.lanes(target)}",
             "    .sgpr_count: 48\n    .vgpr_count: 32\n    .max_flat_workgroup_size: 64\n    .args:",
             "      - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}",
             "      - {.size: 8, .offset: 8, .value_kind: global_buffer, .address_space: global}",

@@ -321,7 +321,7 @@ KERNEL void assembly(const unsigned* x, unsigned* out) {
   out[threadIdx.x] = r;
 #endif
 }
-#if ON_GFX11
+#if ON_RDNA
 #define v_add_u32 v_add_nc_u32
 #endif
 CASE_ON(assembly, "gfx90a gfx942") {
@@ -398,7 +398,11 @@ KERNEL void clocks(unsigned long long* out, unsigned* unit) {
   const long long before = clock64(), wall = wall_clock64();
   __builtin_amdgcn_s_sleep(2);
   out[blockIdx.x * 2] = clock64() - before, out[blockIdx.x * 2 + 1] = wall_clock64() - wall;
+#if ON_GFX12  // HIP 5.7 reads a register that is another one there
+  unit[blockIdx.x] = __builtin_amdgcn_s_getreg(31 << 11 | 23);  // HW_ID1
+#else
   unit[blockIdx.x] = __smid();
+#endif
 }
 CASE(clocks) {
   Device<unsigned long long> out(8);

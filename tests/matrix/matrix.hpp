@@ -37,8 +37,11 @@
 #if defined(__gfx942__) || defined(__gfx9_4_generic__)
 #define ON_GFX942 1
 #endif
-#if defined(__gfx1100__) || defined(__gfx11_generic__)
-#define ON_GFX11 1
+#if defined(__gfx1201__) || defined(__gfx12_generic__)
+#define ON_GFX12 1
+#endif
+#if defined(__gfx1100__) || defined(__gfx11_generic__) || ON_GFX12
+#define ON_RDNA 1
 #endif
 
 #if !defined(__HIP_DEVICE_COMPILE__)
@@ -49,7 +52,7 @@
 #define WAVE_WIDTH __AMDGCN_WAVEFRONT_SIZE
 #endif
 
-#if ON_GFX11 && !defined(MATRIX_WAVE64)
+#if ON_RDNA && !defined(MATRIX_WAVE64)
 #define ON_WAVE32 1
 #endif
 
@@ -132,7 +135,7 @@ class Case {
   Case(const Setting& setting) : setting_(setting) {}
   const Setting& setting() const { return setting_; }
   const std::string& complaints() const { return complaints_; }
-  bool gfx11() const { return setting_.target == "gfx1100"; }
+  bool rdna() const { return setting_.target == "gfx1100" || setting_.target == "gfx1201"; }
   int wave();
 
   hipFunction_t function(const char* name) const;

@@ -21,7 +21,9 @@ from pathlib import Path
 from preload import without_preload
 
 HERE = Path(__file__).resolve().parent
-TARGETS = ("gfx90a", "gfx942", "gfx1100")
+TARGETS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
+NEWER = {"gfx1201": 20}  # the LLVM that knows it first
+RDNA = ("gfx1100", "gfx1201")
 GFX9 = ("gfx90a", "gfx942")
 
 
@@ -37,7 +39,7 @@ class Options:
     without_preload: bool = False
 
     def applies(self, target: str, compiler: int) -> bool:
-        return target in self.targets and compiler >= self.since
+        return target in self.targets and compiler >= max(self.since, NEWER.get(target, 0))
 
     def device_flags(self, compiler: int) -> tuple[str, ...]:
         # LLVM 17's fast register allocator reloads values before EXEC is restored where branches by lane join.
@@ -67,12 +69,12 @@ OPTIONS = {
     "v4": Options(("-O2", "-mcode-object-version=4")),
     "v5": Options(("-O2", "-mcode-object-version=5")),
     "v6": Options(("-O2", "-mcode-object-version=6"), since=19),
-    "cumode": Options(("-O2", "-mcumode"), targets=("gfx1100",)),
+    "cumode": Options(("-O2", "-mcumode"), targets=RDNA),
     # HIP 5.7's header, beside LLVM 17, refuses it.
     "wave64": Options(
-        ("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=("gfx1100",), since=18, program=("--wave64",)
+        ("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=RDNA, since=18, program=("--wave64",)
     ),
-    "wgp": Options(("-O3", "-mno-cumode"), targets=("gfx1100",)),
+    "wgp": Options(("-O3", "-mno-cumode"), targets=RDNA),
     "preload-8": Options(("-O2", *_llvm("-amdgpu-kernarg-preload-count=8")), targets=GFX9, since=18),
     "preload-16": Options(("-O3", *_llvm("-amdgpu-kernarg-preload-count=16")), targets=GFX9, since=18),
     "no-preload": Options(
@@ -80,9 +82,9 @@ OPTIONS = {
     ),
     "generic": Options(
         ("-O2", "-mcode-object-version=6"),
-        targets=("gfx942", "gfx1100"),
+        targets=("gfx942", *RDNA),
         since=21,
-        arch={"gfx942": "gfx9-4-generic", "gfx1100": "gfx11-generic"},
+        arch={"gfx942": "gfx9-4-generic", "gfx1100": "gfx11-generic", "gfx1201": "gfx12-generic"},
         program=("--generic",),
     ),
     "no-xnack": Options(("-O2",), targets=GFX9, arch={t: f"{t}:xnack-" for t in GFX9}),
@@ -115,13 +117,17 @@ def _run(command: list[str], what: str) -> None:
         sys.exit(f"matrix: {what}: {' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
-def build_program(work: Path) -> Path:
+def known(compiler: int) -> list[str]:
+    return [t for t in TARGETS if compiler >= NEWER.get(t, 0)]
+
+
+def build_program(work: Path, compiler: int) -> Path:
     """The host's side: the cases and their references. Its own device code is one kernel that does nothing."""
     program, fat, none = work / "matrix", work / "none.fat", work / "none.hip"
     if program.exists():
         return program
     none.write_text("#include <hip/hip_runtime.h>\n__global__ void none() {}\n")
-    archs = [f"--offload-arch={t}" for t in TARGETS]
+    archs = [f"--offload-arch={t}" for t in known(compiler)]
     _run(["hipcc", "--genco", *archs, str(none), "-o", str(fat)], "an empty kernel")
     embed = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat)]
     language = ["-x", "hip", "--cuda-host-only", *embed, "-std=c++17", "-w"]
@@ -199,7 +205,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--native", type=Path, required=True, help="folder of the native build")
     parser.add_argument("--work", type=Path, required=True, help="folder for what is built; the program in it is kept")
-    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--targets", help="default: all that the compiler knows")
     parser.add_argument("--options", default=",".join(OPTIONS))
     parser.add_argument("--only", default="", help="these cases alone, comma-separated")
     parser.add_argument("--keep", action="store_true", help="keep the code objects")
@@ -207,9 +213,9 @@ def main() -> int:
     args.native, args.work = args.native.resolve(), args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
     compiler = find_compiler()
-    program = build_program(args.work)
+    program = build_program(args.work, compiler)
     done, wrong = 0, 0
-    for target in args.targets.split(","):
+    for target in args.targets.split(",") if args.targets else known(compiler):
         for name in args.options.split(","):
             if name == "wrong" or OPTIONS[name].applies(target, compiler):
                 done += 1

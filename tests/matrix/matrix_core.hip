@@ -13,6 +13,7 @@ using f16x4 = _Float16 __attribute__((ext_vector_type(4)));
 using f16x8 = _Float16 __attribute__((ext_vector_type(8)));
 using f16x16 = _Float16 __attribute__((ext_vector_type(16)));
 using s16x4 = short __attribute__((ext_vector_type(4)));
+using s16x8 = short __attribute__((ext_vector_type(8)));
 using s16x16 = short __attribute__((ext_vector_type(16)));
 using i32x2 = int __attribute__((ext_vector_type(2)));
 using i32x4 = int __attribute__((ext_vector_type(4)));
@@ -349,7 +350,7 @@ CASE_ON(load_to_lds, "gfx942") {
 
 KERNEL void wmma_floats(const _Float16* a, const _Float16* b, const short* ba, const short* bb, float* c, float* bc,
                         f16x16* hc, int k) {
-#if ON_WAVE32
+#if ON_WAVE32 && !ON_GFX12
   const int lane = threadIdx.x % 16, half = threadIdx.x / 16;
   f32x8 sum = {}, sum_b = {};
   f16x16 sum_h = {};
@@ -385,8 +386,28 @@ CASE_ON(wmma_floats, "gfx1100") {
   for (int i = 0; i < 256; ++i) got[i] = static_cast<float>(halves[(i / 16 % 2 * 16 + i % 16) * 16 + i / 32 * 2 + 1]);
   t.same("f16 sums", got, o.c);
 }
+// Rows of bytes and nibbles (signed times unsigned) of 16 x 16 matrices, and their products.
+struct IntegerOperands {
+  std::vector<signed char> a, b;
+  std::vector<unsigned char> na, nb;
+  std::vector<int> c, nc;
+  explicit IntegerOperands(unsigned seed)
+      : a(any_bits<signed char>(256, seed)),
+        b(any_bits<signed char>(256, seed + 1)),
+        na(any_bits<unsigned char>(128, seed + 2)),
+        nb(any_bits<unsigned char>(128, seed + 3)),
+        c(256),
+        nc(256) {
+    for (int i = 0; i < 256; ++i)
+      for (int k = 0; k < 16; ++k) {
+        c[i] += a[i / 16 * 16 + k] * b[i % 16 * 16 + k];
+        const int left = na[i / 16 * 8 + k / 2] >> (k % 2 * 4) & 15, right = nb[i % 16 * 8 + k / 2] >> (k % 2 * 4) & 15;
+        nc[i] += (left >= 8 ? left - 16 : left) * right;
+      }
+  }
+};
 KERNEL void wmma_integers(const i32x4* a, const i32x4* b, const i32x2* na, const i32x2* nb, int* c, int* nc) {
-#if ON_WAVE32
+#if ON_WAVE32 && !ON_GFX12
   i32x8 sum = {}, nibbles = {};
   sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, a[threadIdx.x % 16], true, b[threadIdx.x % 16], sum, false);
   nibbles = __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32(true, na[threadIdx.x % 16], false, nb[threadIdx.x % 16], nibbles,
@@ -399,23 +420,76 @@ KERNEL void wmma_integers(const i32x4* a, const i32x4* b, const i32x2* na, const
 }
 CASE_ON(wmma_integers, "gfx1100") {
   if (t.setting().wave64) return;
-  const auto a = any_bits<signed char>(256, 120), b = any_bits<signed char>(256, 121);
-  const auto na = any_bits<unsigned char>(128, 122), nb = any_bits<unsigned char>(128, 123);
-  std::vector<int> want(256), nibbles(256);
-  for (int i = 0; i < 256; ++i)
-    for (int k = 0; k < 16; ++k) {
-      want[i] += a[i / 16 * 16 + k] * b[i % 16 * 16 + k];
-      const int left = na[i / 16 * 8 + k / 2] >> (k % 2 * 4) & 15, right = nb[i % 16 * 8 + k / 2] >> (k % 2 * 4) & 15;
-      nibbles[i] += (left >= 8 ? left - 16 : left) * right;
-    }
-  Device da(a), db(b);
-  Device dna(na), dnb(nb);
+  const IntegerOperands o(120);
+  Device da(o.a), db(o.b);
+  Device dna(o.na), dnb(o.nb);
   Device<int> c(256), nc(256);
   const auto four = [](signed char* p) { return reinterpret_cast<i32x4*>(p); };
   const auto two = [](unsigned char* p) { return reinterpret_cast<i32x2*>(p); };
   t.LAUNCH(wmma_integers, 1, 32, 0, four(da), four(db), two(dna), two(dnb), c, nc);
-  t.same("bytes", c.read(), want);
-  t.same("nibbles", nc.read(), nibbles);
+  t.same("bytes", c.read(), o.c);
+  t.same("nibbles", nc.read(), o.nc);
+}
+
+// On gfx12 each half of the wave has half of the products: no register holds an operand twice.
+KERNEL void wmma_split_floats(const _Float16* a, const _Float16* b, const short* ba, const short* bb, float* c, float* bc,
+                              _Float16* hc, int k) {
+#if ON_WAVE32 && ON_GFX12
+  const int lane = threadIdx.x % 16, first = threadIdx.x / 16 * 8;
+  f32x8 sum = {}, sum_b = {};
+  f16x8 sum_h = {};
+  for (int i = first; i < k; i += 16) {
+    f16x8 left, right;
+    s16x8 left_b, right_b;
+    for (int j = 0; j < 8; ++j) {
+      left[j] = a[lane * k + i + j], right[j] = b[(i + j) * 16 + lane];
+      left_b[j] = ba[lane * k + i + j], right_b[j] = bb[(i + j) * 16 + lane];
+    }
+    sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(left, right, sum);
+    sum_b = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(left_b, right_b, sum_b);
+    sum_h = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32_gfx12(left, right, sum_h);
+  }
+  for (int i = 0; i < 8; ++i) {
+    const int at = (first + i) * 16 + lane;
+    c[at] = sum[i], bc[at] = sum_b[i], hc[at] = sum_h[i];
+  }
+#endif
+}
+CASE_ON(wmma_split_floats, "gfx1201") {
+  if (t.setting().wave64) return;  // refused by name
+  const int k = 32;
+  const Operands o(16, 16, k, 125);
+  Device a(as<_Float16>(o.a)), b(as<_Float16>(o.b));
+  Device ba(bf16(o.a)), bb(bf16(o.b));
+  Device<float> c(256), bc(256);
+  Device<_Float16> hc(256);
+  t.LAUNCH(wmma_split_floats, 1, 32, 0, a, b, ba, bb, c, bc, hc, k);
+  t.same("f16", c.read(), o.c);
+  t.same("bf16", bc.read(), o.c);
+  const auto halves = hc.read();
+  t.same("f16 sums", std::vector<float>(halves.begin(), halves.end()), o.c);
+}
+KERNEL void wmma_split_integers(const i32x2* a, const i32x2* b, const int* na, const int* nb, int* c, int* nc) {
+#if ON_WAVE32 && ON_GFX12
+  const int lane = threadIdx.x % 16, half = threadIdx.x / 16;
+  i32x8 sum = {}, nibbles = {};
+  sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, a[lane * 2 + half], true, b[lane * 2 + half], sum, false);
+  nibbles = __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32_gfx12(true, na[lane * 2 + half], false, nb[lane * 2 + half], nibbles,
+                                                             true);
+  for (int i = 0; i < 8; ++i) c[(8 * half + i) * 16 + lane] = sum[i], nc[(8 * half + i) * 16 + lane] = nibbles[i];
+#endif
+}
+CASE_ON(wmma_split_integers, "gfx1201") {
+  if (t.setting().wave64) return;
+  const IntegerOperands o(126);
+  Device da(o.a), db(o.b);
+  Device dna(o.na), dnb(o.nb);
+  Device<int> c(256), nc(256);
+  const auto two = [](signed char* p) { return reinterpret_cast<i32x2*>(p); };
+  const auto one = [](unsigned char* p) { return reinterpret_cast<int*>(p); };
+  t.LAUNCH(wmma_split_integers, 1, 32, 0, two(da), two(db), one(dna), one(dnb), c, nc);
+  t.same("bytes", c.read(), o.c);
+  t.same("nibbles", nc.read(), o.nc);
 }
 
 KERNEL void dot_products(const unsigned* a, const unsigned* b, float* halves, int* bytes, int n) {
@@ -425,7 +499,7 @@ KERNEL void dot_products(const unsigned* a, const unsigned* b, float* halves, in
   halves[i] =
       __builtin_amdgcn_fdot2(__builtin_bit_cast(f16x2, a[i]), __builtin_bit_cast(f16x2, b[i]), halves[i], false);
   bytes[i * 2] = static_cast<int>(__builtin_amdgcn_udot4(a[i], b[i], 7u, false));
-#if ON_GFX11
+#if ON_RDNA
   bytes[i * 2 + 1] = __builtin_amdgcn_sudot4(true, static_cast<int>(a[i]), true, static_cast<int>(b[i]), -3, false);
 #else
   bytes[i * 2 + 1] = __builtin_amdgcn_sdot4(static_cast<int>(a[i]), static_cast<int>(b[i]), -3, false);

@@ -91,7 +91,7 @@ KERNEL void reduce_by_dpp(const float* x, float* sums) {
 #endif
 }
 CASE(reduce_by_dpp) {
-  const int wave = t.gfx11() ? 32 : 64;
+  const int wave = t.rdna() ? 32 : 64;
   const auto x = whole<float>(3 * wave, -100, 100, 22);
   std::vector<float> want(3);
   for (int i = 0; i < 3 * wave; ++i) want[i / wave] += x[i];
@@ -120,7 +120,7 @@ KERNEL void scan_by_dpp(const int* x, int* out) {
 #endif
 }
 CASE(scan_by_dpp) {
-  const int wave = t.gfx11() ? 32 : 64, n = 2 * wave;
+  const int wave = t.rdna() ? 32 : 64, n = 2 * wave;
   const auto x = any_bits<int>(n, 23);
   std::vector<int> want(n);
   for (int i = 0; i < n; ++i)
