@@ -296,6 +296,61 @@ CASE_ON(fp8, "gfx942") {
   t.same("there and back", values.read(), back);
 }
 
+// The 8-bit floats of OCP: the same codes, the exponent's bias is one less, so values are twice those of gfx942.
+KERNEL void wmma_fp8(const i32x2* a, const i32x2* b, float* c) {
+#if ON_WAVE32 && ON_GFX12
+  const int lane = threadIdx.x % 16, half = threadIdx.x / 16;
+  f32x8 sum = {};
+  sum = __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(a[lane * 2 + half], b[lane * 2 + half], sum);
+  sum = __builtin_amdgcn_wmma_f32_16x16x16_bf8_fp8_w32_gfx12(a[lane * 2 + half], b[lane * 2 + half], sum);
+  for (int i = 0; i < 8; ++i) c[(8 * half + i) * 16 + lane] = sum[i];
+#endif
+}
+KERNEL void convert_fp8_ocp(const float* x, float* back, float* dots, int n) {
+#if ON_GFX12
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int v = __builtin_amdgcn_cvt_pk_fp8_f32(x[4 * i], x[4 * i + 1], 0, false);
+  v = __builtin_amdgcn_cvt_pk_bf8_f32(x[4 * i + 2], x[4 * i + 3], v, true);
+  back[i * 4] = __builtin_amdgcn_cvt_f32_fp8(v, 0), back[i * 4 + 1] = __builtin_amdgcn_cvt_f32_fp8(v, 1);
+  back[i * 4 + 2] = __builtin_amdgcn_cvt_f32_bf8(v, 2), back[i * 4 + 3] = __builtin_amdgcn_cvt_f32_bf8(v, 3);
+  // Numbers of few bits have neither cut off.
+  const int whole = __builtin_amdgcn_cvt_sr_fp8_f32(x[4 * i], 0xffffffffu, 0x38383838, 2);
+  dots[i] = __builtin_amdgcn_dot4_f32_fp8_bf8(whole, 0x3c3c3c3c, 0.5f);
+#endif
+}
+CASE_ON(fp8_ocp, "gfx1201") {
+  const auto picks = whole<int>(512, 0, 31, 127), signs = whole<int>(512, 0, 1, 128);
+  std::vector<unsigned char> a(256), b(256);
+  for (int i = 0; i < 256; ++i) {
+    a[i] = static_cast<unsigned char>(0x30 + picks[i] + 128 * signs[i]);
+    b[i] = static_cast<unsigned char>(0x30 + picks[256 + i] + 128 * signs[256 + i]);
+  }
+  std::vector<float> want(256);
+  for (int i = 0; i < 256; ++i)
+    for (int k = 0; k < 16; ++k)
+      want[i] += 4 * (fp8(a[i / 16 * 16 + k], 3) + fp8(a[i / 16 * 16 + k], 2)) * fp8(b[i % 16 * 16 + k], 3);
+  Device da(a), db(b);
+  Device<float> c(256);
+  const auto words = [](unsigned char* p) { return reinterpret_cast<i32x2*>(p); };
+  if (!t.setting().wave64) {  // refused by name
+    t.LAUNCH(wmma_fp8, 1, 32, 0, words(da), words(db), c);
+    t.same("products", c.read(), want);
+  }
+  const int n = 128;
+  std::vector<float> x(n * 4), sums(n);
+  for (int i = 0; i < n * 4; ++i) {
+    const unsigned code = i * 37 % 256;
+    x[i] = 2 * (i % 4 < 2 ? fp8((code & 0x7f) == 0x7f ? 0 : code, 3) : fp8((code & 0x7c) == 0x7c ? 0 : code, 2));
+    if (i % 4 == 0) sums[i / 4] = x[i] + 3.5f;
+  }
+  Device dx(x);
+  Device<float> values(n * 4), dots(n);
+  t.LAUNCH(convert_fp8_ocp, 2, 64, 0, dx, values, dots, n);
+  t.same("there and back", values.read(), x);
+  t.same("dot products", dots.read(), sums);
+}
+
 // Structured sparsity: of four values of b, the index picks two for each pair of a. LLVM 17 stops at it.
 KERNEL void smfmac(const f16x4* a, const f16x8* b, const int* index, float* c) {
 #if ON_GFX942 && __clang_major__ >= 19
@@ -445,13 +500,16 @@ KERNEL void wmma_split_floats(const _Float16* a, const _Float16* b, const short*
       left[j] = a[lane * k + i + j], right[j] = b[(i + j) * 16 + lane];
       left_b[j] = ba[lane * k + i + j], right_b[j] = bb[(i + j) * 16 + lane];
     }
-    sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(left, right, sum);
+    sum = -__builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(-left, right, -sum);  // the compiler makes modifiers of these signs
     sum_b = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(left_b, right_b, sum_b);
-    sum_h = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32_gfx12(left, right, sum_h);
+    sum_h = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32_gfx12(-left, -right, sum_h);
   }
   for (int i = 0; i < 8; ++i) {
     const int at = (first + i) * 16 + lane;
-    c[at] = sum[i], bc[at] = sum_b[i], hc[at] = sum_h[i];
+    // A sum of nothing has become -0; asked in integers, which -ffast-math leaves alone. Not of sum[i]: clang would take sum[0].
+    const float value = sum[i];
+    c[at] = __builtin_bit_cast(unsigned, value) << 1 ? value : 0.0f;
+    bc[at] = sum_b[i], hc[at] = sum_h[i];
   }
 #endif
 }

@@ -81,7 +81,7 @@ class Values {
 
 struct Matrix {
   const char* name;
-  const char* type;  // of A and B
+  const char* type;  // of A and B, or "A B"
   unsigned width, k;
   bool sparse, half_result;
 };
@@ -93,10 +93,25 @@ constexpr Matrix kMatrices[] = {
     {"v_swmmac_f32_16x16x32_bf16", "bf16", 16, 32, true, false}, {"v_swmmac_f16_16x16x32_f16", "f16", 16, 32, true, true},
     {"v_swmmac_bf16_16x16x32_bf16", "bf16", 16, 32, true, true}, {"v_swmmac_i32_16x16x32_iu8", "int", 8, 32, true, false},
     {"v_swmmac_i32_16x16x32_iu4", "int", 4, 32, true, false},   {"v_swmmac_i32_16x16x64_iu4", "int", 4, 64, true, false},
+    {"v_wmma_f32_16x16x16_fp8_fp8", "fp8", 8, 16, false, false}, {"v_wmma_f32_16x16x16_fp8_bf8", "fp8 bf8", 8, 16, false, false},
+    {"v_wmma_f32_16x16x16_bf8_fp8", "bf8 fp8", 8, 16, false, false}, {"v_wmma_f32_16x16x16_bf8_bf8", "bf8", 8, 16, false, false},
+    {"v_swmmac_f32_16x16x32_fp8_fp8", "fp8", 8, 32, true, false}, {"v_swmmac_f32_16x16x32_fp8_bf8", "fp8 bf8", 8, 32, true, false},
+    {"v_swmmac_f32_16x16x32_bf8_fp8", "bf8 fp8", 8, 32, true, false}, {"v_swmmac_f32_16x16x32_bf8_bf8", "bf8", 8, 32, true, false},
 };
+std::string type_of(const Matrix& x, unsigned operand) {
+  const std::string both = x.type;
+  const auto blank = both.find(' ');
+  return blank == both.npos ? both : operand ? both.substr(blank + 1) : both.substr(0, blank);
+}
+// -3 to 3 in the 8-bit formats. Source: "OCP 8-bit Floating Point Specification".
+std::uint32_t small_float(const std::string& type, int value) {
+  static constexpr std::uint32_t fp8[] = {0, 0x38, 0x40, 0x44}, bf8[] = {0, 0x3c, 0x40, 0x42};
+  return (type == "fp8" ? fp8 : bf8)[std::abs(value)] | (value < 0 ? 0x80u : 0u);
+}
 
-std::uint32_t encode(const Matrix& x, int value) {
-  const std::string type = x.type;
+std::uint32_t encode(const Matrix& x, int value, unsigned operand = 0) {
+  const std::string type = type_of(x, operand);
+  if (type == "fp8" || type == "bf8") return small_float(type, value);
   if (type == "f16") return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
   if (type == "bf16") return f32(static_cast<float>(value)) >> 16;
   return static_cast<std::uint32_t>(value) & ((1u << x.width) - 1);
@@ -138,7 +153,7 @@ void check_matrix(const Matrix& x, unsigned key, unsigned signs) {
   const unsigned per_lane = x.k / 2;  // of a dense operand
   for (unsigned l = 0; l < 32; ++l) {
     const unsigned i = l % 16;
-    for (unsigned e = 0; e < per_lane; ++e) put(m, 20, l, e, x.width, encode(x, b[i * x.k + k_of(x, l, e)] = random.next(low(1), high(1))));
+    for (unsigned e = 0; e < per_lane; ++e) put(m, 20, l, e, x.width, encode(x, b[i * x.k + k_of(x, l, e)] = random.next(low(1), high(1)), 1));
     m.reg(16, l) = ~0u;
     for (unsigned e = 0; e < (x.sparse ? per_lane / 2 : per_lane); ++e) {
       const int value = random.next(low(0), high(0));
@@ -188,6 +203,61 @@ TEST(Gfx12Rows, Matrices) {
         if (integer || signs == 0) check_matrix(x, key, signs);
     }
   }
+}
+
+// Signs of A's, B's and the addend's elements, and the addend's absolute value, in a product of ones: lane 0 sees
+// 8 even and 8 odd products.
+TEST(Gfx12Rows, ModifiersOfMatrices) {
+  struct {
+    unsigned neg, neg_hi;
+    float sum;
+  } constexpr cases[] = {{0, 0, 14}, {1, 0, -2}, {0, 1, -2}, {1, 1, -18}, {2, 2, -18}, {3, 3, 14}, {1, 2, -18}, {1, 3, -2},
+                         {4, 0, 18}, {0, 4, 18},  {4, 4, 14}, {5, 1, -14}};
+  for (const auto& c : cases) {
+    for (const bool half : {false, true}) {
+      Machine m(Target::gfx1201);
+      for (unsigned r = 0; r < 4; ++r) m.set(10 + r, 0x3c003c00), m.set(20 + r, 0x3c003c00);
+      for (unsigned r = 0; r < 8; ++r) m.set(40 + r, half ? 0xc000c000 : f32(-2));
+      m.run(half ? "v_wmma_f16_16x16x16_f16" : "v_wmma_f32_16x16x16_f16", v(40), {v(10), v(20), v(40)}, [&](Inst& i) {
+        i.neg = static_cast<std::uint8_t>(c.neg);
+        i.neg_hi = static_cast<std::uint8_t>(c.neg_hi);
+      });
+      ASSERT_EQ(m.refused, nullptr);
+      const float got = half ? static_cast<float>(std::bit_cast<_Float16>(static_cast<std::uint16_t>(m.reg(40, 0)))) : as_float(m.reg(40, 0));
+      EXPECT_EQ(got, c.sum) << c.neg << " " << c.neg_hi << (half ? " f16" : " f32");
+    }
+  }
+  Machine m(Target::gfx1201);
+  m.run("v_wmma_f32_16x16x16_fp8_fp8", v(40), {v(10), v(20), v(40)}, [](Inst& i) { i.neg = 1; });
+  EXPECT_EQ(m.wave.stop_text, "neg on 8-bit floats");
+}
+
+TEST(Gfx12Rows, SmallFloats) {
+  Machine m(Target::gfx1201);
+  m.set(10, 0x40'44'38'b8);  // fp8: -1, 1, 3, 2
+  const float bytes[] = {-1, 1, 3, 2};
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    m.run("v_cvt_f32_fp8", v(1), {v(10)}, [&](Inst& i) { i.op_sel = static_cast<std::uint8_t>(byte >> 1 | (byte & 1) << 1); });
+    EXPECT_EQ(as_float(m.reg(1, 0)), bytes[byte]) << byte;
+  }
+  m.run("v_cvt_pk_f32_fp8", v(2), {v(10)}, [](Inst& i) { i.op_sel = 1; });
+  EXPECT_EQ(as_float(m.reg(2, 0)), 3.0f);
+  EXPECT_EQ(as_float(m.reg(3, 0)), 2.0f);
+  m.set(11, 0x42'40'3c'bc);  // bf8: -1, 1, 2, 3
+  m.run("v_cvt_f32_bf8", v(1), {v(11)}, [](Inst& i) { i.op_sel = 3; });
+  EXPECT_EQ(as_float(m.reg(1, 0)), 3.0f);
+  m.run("v_cvt_pk_f32_bf8", v(2), {v(11)});
+  EXPECT_EQ(as_float(m.reg(2, 0)), -1.0f);
+  EXPECT_EQ(as_float(m.reg(3, 0)), 1.0f);
+  m.set(12, f32(10));
+  m.run("v_dot4_f32_fp8_bf8", v(1), {v(10), v(11), v(12)});
+  EXPECT_EQ(as_float(m.reg(1, 0)), 10.0f + 1 + 1 + 6 + 6);
+  m.run("v_dot4_f32_bf8_fp8", v(1), {v(11), v(10), v(12)}, [](Inst& i) { i.neg = 4; });
+  EXPECT_EQ(as_float(m.reg(1, 0)), -10.0f + 14);
+  m.run("v_dot4_f32_fp8_fp8", v(1), {v(10), v(10), v(12)});
+  EXPECT_EQ(as_float(m.reg(1, 0)), 10.0f + 1 + 1 + 9 + 4);
+  m.run("v_dot4_f32_bf8_bf8", v(1), {v(11), v(11), v(12)});
+  EXPECT_EQ(as_float(m.reg(1, 0)), 10.0f + 1 + 1 + 4 + 9);
 }
 
 TEST(Gfx12Rows, MatricesOfASixtyFourLaneWaveStopByName) {

@@ -119,11 +119,12 @@ TEST(Overflow, EightBitFloats) {
 }
 
 TEST(Overflow, EightBitFloatsOfOcp) {
-  const Target t = Target::gfx950;
-  EXPECT_EQ(result(t, "v_cvt_pk_fp8_f32", {f32(1000.0f), f32(-1000.0f)}, true), 0xaaaafe7e);
-  EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {f32(1.0f), f32(-1e9f)}, true, [](Inst& i) { i.op_sel = 8; }), 0xfb3cbbbb);
-  EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {0x7f800000, f32(1.0f)}, true), 0xaaaa3c7cu) << "a true infinity";
-  EXPECT_EQ(result(t, "v_cvt_sr_fp8_f32", {f32(-1000.0f), 0}, true, [](Inst& i) { i.op_sel = 8; }), 0xaafebbbb);
+  for (const Target t : {Target::gfx950, Target::gfx1201}) {
+    EXPECT_EQ(result(t, "v_cvt_pk_fp8_f32", {f32(1000.0f), f32(-1000.0f)}, true), 0xaaaafe7e);
+    EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {f32(1.0f), f32(-1e9f)}, true, [](Inst& i) { i.op_sel = 8; }), 0xfb3cbbbb);
+    EXPECT_EQ(result(t, "v_cvt_pk_bf8_f32", {0x7f800000, f32(1.0f)}, true), 0xaaaa3c7cu) << "a true infinity";
+    EXPECT_EQ(result(t, "v_cvt_sr_fp8_f32", {f32(-1000.0f), 0}, true, [](Inst& i) { i.op_sel = 8; }), 0xaafebbbb);
+  }
 }
 
 TEST(Overflow, ConversionsWithoutARule) {

@@ -54,6 +54,7 @@ constexpr Entry kEntries[] = {
     {"v_dot2_f16", {Bound::Kind::accumulate, 0x1.8p14, kOrder}},  // three roundings to a half
     {"v_dot2_bf16", {Bound::Kind::accumulate, 0x1.8p17, kOrder}},
     {"v_dot2", {Bound::Kind::accumulate, 3, kOrder}},
+    {"v_dot4_f32", {Bound::Kind::accumulate, 5, kOrder}},
     {"v_dual_dot2", {Bound::Kind::accumulate, 3, kOrder}},
     {"v_mfma_", {Bound::Kind::accumulate, 33, kOrder}},
     {"v_smfmac_", {Bound::Kind::accumulate, 33, kOrder}},

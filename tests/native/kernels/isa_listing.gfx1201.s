@@ -1638,3 +1638,35 @@ s_wait_alu 0xff9d
 buffer_atomic_cmpswap_b64 v[2:5], v8, s[8:11], s3 offen th:TH_ATOMIC_RETURN scope:SCOPE_DEV
 buffer_load_d16_hi_format_x v1, v[2:3], s[8:11], m0 idxen offen offset:8388607
 flat_atomic_pk_add_bf16 v1, v[2:3], v4 offset:-4 th:TH_ATOMIC_RETURN
+// 8-bit floats
+v_cvt_f32_fp8_e32 v1, v2
+v_cvt_f32_bf8_e32 v1, v2
+v_cvt_pk_f32_fp8_e32 v[2:3], v2
+v_cvt_pk_f32_bf8_e32 v[2:3], s2
+v_cvt_f32_fp8_e64 v1, v2 byte_sel:1
+v_cvt_f32_bf8_e64 v1, v2 byte_sel:2
+v_cvt_f32_fp8_e64 v1, v2 byte_sel:3
+v_cvt_f32_fp8_dpp v1, v2 dpp8:[7,6,5,4,3,2,1,0]
+v_cvt_f32_fp8_e64_dpp v1, v2 byte_sel:1 quad_perm:[1,2,3,0] row_mask:0xf bank_mask:0xf
+v_cvt_pk_f32_fp8_e64 v[2:3], v2 op_sel:[1,0]
+v_cvt_pk_fp8_f32 v1, v2, v3
+v_cvt_pk_fp8_f32 v1, v2, v3 op_sel:[0,0,1]
+v_cvt_pk_bf8_f32 v1, -v2, |v3|
+v_cvt_pk_fp8_f32_e64_dpp v1, v2, v3 op_sel:[0,0,1] dpp8:[7,6,5,4,3,2,1,0]
+v_cvt_sr_fp8_f32 v1, v2, v3
+v_cvt_sr_fp8_f32 v1, -v2, v3 byte_sel:1
+v_cvt_sr_bf8_f32 v1, v2, v3 byte_sel:2
+v_cvt_sr_bf8_f32_e64_dpp v1, v2, v3 byte_sel:3 dpp8:[7,6,5,4,3,2,1,0]
+v_dot4_f32_fp8_bf8 v0, v1, v2, v3 neg_lo:[0,0,1]
+v_dot4_f32_bf8_fp8 v0, v1, v2, 1.0
+v_dot4_f32_fp8_fp8 v0, s1, v2, v3
+v_dot4_f32_bf8_bf8_e64_dpp v0, v1, v2, v3 dpp8:[7,6,5,4,3,2,1,0]
+v_wmma_f32_16x16x16_fp8_fp8 v[0:7], v[8:9], v[10:11], v[0:7] neg_lo:[0,0,1] neg_hi:[0,0,1]
+v_wmma_f32_16x16x16_fp8_bf8 v[0:7], v[8:9], v[10:11], 1.0
+v_wmma_f32_16x16x16_bf8_fp8 v[0:7], v[8:9], v[10:11], v[0:7]
+v_wmma_f32_16x16x16_bf8_bf8 v[0:7], v[8:9], v[10:11], v[0:7]
+v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7] neg_lo:[1,1,1] neg_hi:[1,1,1]
+v_swmmac_f32_16x16x32_fp8_fp8 v[0:7], v[8:9], v[10:13], v20
+v_swmmac_f32_16x16x32_fp8_bf8 v[0:7], v[8:9], v[10:13], v20
+v_swmmac_f32_16x16x32_bf8_fp8 v[0:7], v[8:9], v[10:13], v20
+v_swmmac_f32_16x16x32_bf8_bf8 v[0:7], v[8:9], v[10:13], v20 index_key:1

@@ -129,6 +129,11 @@ void Text::op_sel(const Inst& i) {
   }
   if (row == "v_cndmask_b16") return;  // LLVM names the halves in the registers alone
   if (row.starts_with("v_permlane")) return bits("op_sel", i.op_sel, 2);
+  if (family() == Family::gfx12 && row.starts_with("v_cvt_") && (row.find("fp8") != row.npos || row.find("bf8") != row.npos)) {
+    // One byte of four: the source's (its number's higher bit comes first) or the destination's.
+    if (row.starts_with("v_cvt_f32_")) return word("byte_sel:" + std::to_string((i.op_sel & 1) << 1 | (i.op_sel >> 1 & 1)));
+    if (row.starts_with("v_cvt_sr_")) return word("byte_sel:" + std::to_string(i.op_sel >> 2 & 3));
+  }
   if (i.row->flags & kReadsDst) n = 3;  // the accumulator counts as src2
   unsigned value = i.op_sel & ((1u << n) - 1);
   value |= static_cast<unsigned>(i.op_sel >> 3 & 1) << n;

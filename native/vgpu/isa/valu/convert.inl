@@ -113,7 +113,7 @@ constexpr auto pk_f32_bf8 = [](uint32_t a) {
 constexpr auto pk_fp8_f32 = [](float a, float b) { return to_fp8<4, 3, 8>(a) | to_fp8<4, 3, 8>(b) << 8; };
 constexpr auto pk_bf8_f32 = [](float a, float b) { return to_fp8<5, 2, 16>(a) | to_fp8<5, 2, 16>(b) << 8; };
 
-// 8-bit floats of gfx950.
+// 8-bit floats of gfx950 and gfx12.
 template <small::Format F>
 constexpr auto f32_ocp = [](uint32_t a) { return small::value<F>(a & 0xffu); };
 template <small::Format F>
@@ -125,6 +125,18 @@ constexpr auto pk_ocp_f32 = [](float a, float b) { return small::code_of<F>(a) |
 template <small::Format F>
 inline uint32_t ocp_stochastic(float v, uint32_t seed) { return small::stochastic_code_of<F, 23>(v, seed); }
 
+// gfx12: op_sel names the byte, its first bit counting two.
+template <small::Format F>
+void ocp_byte(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  if (in.op_sel & ~3u) return w.stop(Outcome::Kind::unimplemented, "op_sel beyond the byte of a conversion");
+  Scratch store;
+  LaneBuffer result;
+  const Source codes = fetch<U32, 0>(w, in, 0, store);
+  const unsigned shift = 8 * ((in.op_sel & 1u) << 1 | (in.op_sel >> 1 & 1u));
+  for (std::size_t l = 0; l < w.size; ++l) result.lane[l] = bits(small::value<F>(codes.lo[l] >> shift & 0xffu));
+  commit(w, in, Type::f32, write_mask(w, in), {result.lane, nullptr}, true);
+}
 using Bf16 = Short<Type::bf16, uint32_t>;
 constexpr auto f32_bf16 = [](uint32_t a) { return bf16_to_float(a); };
 constexpr auto pk_bf16 = [](float a, float b) { return pack(float_to_bf16(a), float_to_bf16(b)); };
@@ -159,7 +171,8 @@ void stochastic(Wave& w, const Inst& in) {
 }
 
 constexpr Format v1 = Format::vop1, v2 = Format::vop2, v3 = Format::vop3;
-constexpr TargetSet k942 = bit(Target::gfx942);
+constexpr TargetSet k942 = bit(Target::gfx942), kOcp = kGfx950 | kGfx12;
+constexpr Type n = Type::none;
 
 constexpr Row kRows[] = {
     row<i32_f64, 0, I32, F64>({"v_cvt_i32_f64"}, v1, 0x03, 0x03),
@@ -200,11 +213,15 @@ constexpr Row kRows[] = {
     row<f32_ocp<small::kBf8>, 0, F32, U32>({"v_cvt_f32_bf8"}, v1, 0x55, kNo, kGfx950),
     row<pk_f32_ocp<small::kFp8>, 0, B64, U32>({"v_cvt_pk_f32_fp8"}, v1, 0x56, kNo, kGfx950),
     row<pk_f32_ocp<small::kBf8>, 0, B64, U32>({"v_cvt_pk_f32_bf8"}, v1, 0x57, kNo, kGfx950),
-    row<pk_ocp_f32<small::kFp8>, 0, B16, F32, F32>({"v_cvt_pk_fp8_f32"}, v3, 0x2a2, kNo, kGfx950, kKeepsHalf),
-    row<pk_ocp_f32<small::kBf8>, 0, B16, F32, F32>({"v_cvt_pk_bf8_f32"}, v3, 0x2a3, kNo, kGfx950, kKeepsHalf),
-    row_own({"v_cvt_sr_fp8_f32"}, v3, 0x2a4, kNo, kGfx950, Type::b32, Type::f32, Type::u32, Type::none,
+    row_own({"v_cvt_f32_fp8"}, v1, kNo, 0x6c, kGfx12, Type::f32, Type::u32, n, n, &ocp_byte<small::kFp8>, kOwnOpSel),
+    row_own({"v_cvt_f32_bf8"}, v1, kNo, 0x6d, kGfx12, Type::f32, Type::u32, n, n, &ocp_byte<small::kBf8>, kOwnOpSel),
+    row<pk_f32_ocp<small::kFp8>, 0, B64, B16>({"v_cvt_pk_f32_fp8"}, v1, kNo, 0x6e, kGfx12),
+    row<pk_f32_ocp<small::kBf8>, 0, B64, B16>({"v_cvt_pk_f32_bf8"}, v1, kNo, 0x6f, kGfx12),
+    row<pk_ocp_f32<small::kFp8>, 0, B16, F32, F32>({"v_cvt_pk_fp8_f32"}, v3, 0x2a2, 0x369, kOcp, kKeepsHalf),
+    row<pk_ocp_f32<small::kBf8>, 0, B16, F32, F32>({"v_cvt_pk_bf8_f32"}, v3, 0x2a3, 0x36a, kOcp, kKeepsHalf),
+    row_own({"v_cvt_sr_fp8_f32"}, v3, 0x2a4, 0x36b, kOcp, Type::b32, Type::f32, Type::u32, Type::none,
             &stochastic<ocp_stochastic<small::kFp8>>, kReadsDst | kOwnOpSel | kApproximate),
-    row_own({"v_cvt_sr_bf8_f32"}, v3, 0x2a5, kNo, kGfx950, Type::b32, Type::f32, Type::u32, Type::none,
+    row_own({"v_cvt_sr_bf8_f32"}, v3, 0x2a5, 0x36c, kOcp, Type::b32, Type::f32, Type::u32, Type::none,
             &stochastic<ocp_stochastic<small::kBf8>>, kReadsDst | kOwnOpSel | kApproximate),
     row<f32_bf16, 0, F32, Bf16>({"v_cvt_f32_bf16"}, v1, 0x5b, kNo, kGfx950),
     row_own({"v_cvt_pk_f16_f32"}, v3, 0x267, kNo, kGfx950, Type::b32, Type::f32, Type::f32, Type::none, &pk_half, kFloatMods),

@@ -62,4 +62,14 @@ Permutation dpp_permutation(const Wave& wave, const Dpp& dpp) {
   return p;
 }
 
+const std::uint32_t* fetch_moved(Wave& wave, const Inst& inst, unsigned i, LaneBuffer& store) {
+  const std::uint32_t* from = fetch_raw(wave, inst.src[i], 0, store);
+  if (i != 0 || inst.dpp.kind == Dpp::Kind::none) return from;
+  const Permutation lanes = dpp_permutation(wave, inst.dpp);
+  LaneBuffer moved;
+  for (std::size_t l = 0; l < kLanes; ++l) moved.lane[l] = lanes.from[l] < 0 ? 0 : from[lanes.from[l]];
+  store = moved;
+  return store.lane;
+}
+
 }  // namespace kerncap::vgpu::isa::valu

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "vgpu/isa/valu/operands.hpp"
 #include "vgpu/isa/wave.hpp"
 
 namespace kerncap::vgpu::isa::valu {
@@ -17,5 +18,8 @@ struct Permutation {
 Permutation dpp_permutation(const Wave& wave, const Dpp& dpp);
 // False for a control value that the target does not have.
 bool dpp_control_known(const Dpp& dpp, Target target);
+
+// Source i of a packed instruction that takes DPP (RDNA: mixed multiply-add, floating dot products), its lanes moved.
+const std::uint32_t* fetch_moved(Wave& wave, const Inst& inst, unsigned i, LaneBuffer& store);
 
 }  // namespace kerncap::vgpu::isa::valu

@@ -1,5 +1,6 @@
 // What gfx12 has beside gfx11: minimum and maximum in the two forms of IEEE 754-2019, transcendental functions of scalars,
-// permutations of a row with a lane's own selector. Source: "RDNA4 ISA", chapter Instructions.
+// permutations of a row with a lane's own selector, dot products of 8-bit floats. Source: "RDNA4 ISA", chapter Instructions.
+#include "vgpu/isa/valu/small_floats.inl"
 
 namespace kerncap::vgpu::isa::valu::KERNCAP_VALU_NS {
 namespace gfx12_ops {
@@ -103,6 +104,25 @@ void permlane_var(Wave& w, const Inst& in) {
   blend(w.vreg(in.dst.index), result.lane, mask);
 }
 
+// D = four products of 8-bit floats + addend, one fused step after the other. neg of the addend alone.
+template <small::Format A, small::Format B>
+void dot4(Wave& w, const Inst& in) {
+  if (!accepted(w, in)) return;
+  if (in.neg_hi || in.op_sel) return w.stop(Outcome::Kind::unimplemented, "neg_hi or op_sel on a dot product of 8-bit floats");
+  const uint64_t mask = write_mask(w, in);
+  if (mask == 0) return;
+  LaneBuffer store[3], result;
+  const uint32_t* src[3];
+  for (unsigned i = 0; i < 3; ++i) src[i] = fetch_moved(w, in, i, store[i]);
+  for (std::size_t l = 0; l < w.size; ++l) {
+    float sum = from_bits<float>(src[2][l] ^ ((in.neg & 4) ? 0x80000000u : 0u));
+    for (unsigned e = 0; e < 32; e += 8)
+      sum = fused(small::value<A>(src[0][l] >> e & 0xffu), small::value<B>(src[1][l] >> e & 0xffu), sum);
+    result.lane[l] = bits(sum);
+  }
+  commit(w, in, Type::f32, mask, {result.lane, nullptr}, false);
+}
+
 constexpr Format v2 = Format::vop2, v3 = Format::vop3, vd = Format::vopd;
 constexpr Type b = Type::b32, n = Type::none;
 constexpr unsigned kScalarUnit = kScalarDst | kScalarSources | kIgnoresExec | kFloatMods | kApproximate;
@@ -115,11 +135,19 @@ template <auto f, class T>
 constexpr Row scalar(const char* name, uint16_t op) {
   return row_own({name}, v3, kNo, op, kGfx12, T::type, T::type, n, n, &of_scalar<f, T>, kScalarUnit);
 }
+template <small::Format A, small::Format B>
+constexpr Row dot4_row(const char* name, uint16_t op) {
+  return row_own({name}, Format::vop3p, kNo, op, kGfx12, Type::f32, b, b, Type::f32, &dot4<A, B>, kFloatMods | kPackedDpp | kApproximate);
+}
 constexpr Row permlane(const char* name, uint16_t op, Handler handler) {
   return row_own({name}, v3, kNo, op, kGfx12, b, b, b, n, handler, kOwnOperands | kOwnOpSel | kReadsDst | kVectorSources);
 }
 
 constexpr Row kRows[] = {
+    dot4_row<small::kFp8, small::kBf8>("v_dot4_f32_fp8_bf8", 0x24),
+    dot4_row<small::kBf8, small::kFp8>("v_dot4_f32_bf8_fp8", 0x25),
+    dot4_row<small::kFp8, small::kFp8>("v_dot4_f32_fp8_fp8", 0x26),
+    dot4_row<small::kBf8, small::kBf8>("v_dot4_f32_bf8_bf8", 0x27),
     own<number2<false, double>, F64, F64>("v_min_num_f64", v2, 0x0d),
     own<number2<true, double>, F64, F64>("v_max_num_f64", v2, 0x0e),
     own<number2<false, float>, F32, F32>("v_min_num_f32", v2, 0x15),

@@ -98,7 +98,7 @@ struct Ends {
   std::uint32_t too_large, largest, mask;
 };
 Ends ends_of(const Wave& w, std::string_view name) {
-  if (!contains(kGfx950, w.target)) return {0x80, 0x7f, 0xff};
+  if (w.target == Target::gfx942) return {0x80, 0x7f, 0xff};
   return name.find("bf8") != std::string_view::npos ? Ends{0x7c, 0x7b, 0x7f} : Ends{0x7f, 0x7e, 0x7f};
 }
 

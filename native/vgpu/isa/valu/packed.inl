@@ -182,17 +182,6 @@ inline void pk_mov(Wave& w, const Inst& in) {
   for (unsigned r = 0; r < 2; ++r) blend(w.vreg(in.dst.index + r), result[r].lane, w.exec());
 }
 
-// A source of the packed instructions that take DPP on gfx11: mixed multiply-add and floating dot products.
-inline const uint32_t* fetch_moved(Wave& w, const Inst& in, unsigned i, LaneBuffer& store) {
-  const uint32_t* from = fetch_raw(w, in.src[i], 0, store);
-  if (i != 0 || in.dpp.kind == Dpp::Kind::none) return from;
-  const Permutation lanes = dpp_permutation(w, in.dpp);
-  LaneBuffer moved;
-  for (std::size_t l = 0; l < kLanes; ++l) moved.lane[l] = lanes.from[l] < 0 ? 0 : from[lanes.from[l]];
-  store = moved;
-  return store.lane;
-}
-
 // Mixed precision: op_sel_hi makes a source a half (op_sel: which), neg_hi is the absolute value.
 inline float mix_source(Wave& w, const Inst& in, unsigned i, const uint32_t* raw, std::size_t l) {
   const bool is_half_source = in.op_sel_hi >> i & 1;
