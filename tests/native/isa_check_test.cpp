@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa_harness.hpp"
+#include "vgpu/isa/memory/global_sync.hpp"
 
 namespace kerncap::vgpu::isa::test {
 namespace {
@@ -127,6 +128,19 @@ TEST_P(Checked, RaceAcrossWorkgroups) {
   EXPECT_EQ(first().address, reinterpret_cast<std::uintptr_t>(out_.data()));
   EXPECT_NE(first().site.workgroup[0], first().other->workgroup[0]);
   EXPECT_THAT(kinds("race", "global_race_ok", Arguments().add(out_.data()), 256, 64), IsEmpty());
+}
+TEST_P(CheckedGfx9, WorkgroupsMeetAtGlobalWaveSync) {
+  constexpr std::uint32_t groups = 4, workgroup = 128, waves = groups * workgroup / 64;
+  GlobalSync sync;
+  sync.init(0, waves - 1);
+  launch_.sync = &sync;
+  const auto arguments = [&] { return Arguments().add(out_.data()).add(waves - 1); };
+  EXPECT_THAT(kinds("race", "meet_ok", arguments(), groups * workgroup, workgroup), IsEmpty());
+  EXPECT_EQ(outcome_.kind, Outcome::Kind::completed);
+  for (std::uint32_t round = 0; round < 3; ++round)
+    for (std::uint32_t i = 0; i < 512; ++i) EXPECT_EQ(out_[round * 1024 + 512 + i], static_cast<int>((i / workgroup + 1) % groups + round));
+  // Nothing says that the store is complete when the wave comes to the barrier.
+  EXPECT_THAT(kinds("race", "meet_race", arguments(), groups * workgroup, workgroup), ::testing::Contains("race-across-workgroups"));
 }
 TEST_P(Checked, SameValueIsBenign) {
   EXPECT_THAT(kinds("race", "same_value", Arguments().add(out_.data()), 128, 32), ElementsAre("race-across-workgroups"));

@@ -139,6 +139,7 @@ Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, c
     std::memcpy(kernarg, arguments.explicit_bytes().data(), arguments.explicit_bytes().size());
   fill_hidden(kernarg + hidden, launch);
   Dispatch dispatch{};
+  dispatch.sync = launch.sync;
   hsa_kernel_dispatch_packet_t& p = dispatch.packet;
   p.setup = 3;
   p.workgroup_size_x = static_cast<std::uint16_t>(launch.workgroup[0]);

@@ -88,6 +88,7 @@ struct Launch {
   check::Report* report = nullptr;         // set: the checked mode, with the checks that it names
   std::vector<check::Region> regions;
   check::WrittenBytes* written = nullptr;
+  GlobalSync* sync = nullptr;
 };
 
 Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, const Arguments& arguments,

@@ -185,6 +185,22 @@ extern "C" __global__ void global_race(int* sum) {
 extern "C" __global__ void global_race_ok(int* sum) {
   if (threadIdx.x == 0) atomicAdd(sum, (int)blockIdx.x + 1);
 }
+// Workgroups that meet at global wave sync, then read what the next one wrote.
+#if !defined(__gfx1100__) && !defined(__gfx1201__)
+#define MEET(NAME, WAIT)                                                                              \
+  extern "C" __global__ void NAME(int* out, unsigned others) {                                        \
+    for (unsigned round = 0; round < 3; ++round) {                                                    \
+      int* const row = out + round * 1024;                                                            \
+      row[blockIdx.x * blockDim.x + threadIdx.x] = blockIdx.x + round;                                \
+      asm volatile(WAIT "s_mov_b32 m0, 0\ns_nop 0\nds_gws_barrier %0 gds\ns_waitcnt lgkmcnt(0)"      \
+                   : : "{v2}"(others) : "memory", "m0");                                              \
+      row[512 + blockIdx.x * blockDim.x + threadIdx.x] = row[(blockIdx.x + 1) % gridDim.x * blockDim.x + threadIdx.x]; \
+    }                                                                                                 \
+  }
+MEET(meet_race, "")
+MEET(meet_ok, WAIT_LOADS("0"))
+#endif
+
 extern "C" __global__ void same_value(int* flag) { flag[0] = 1; }
 extern "C" __global__ void lanes_race(int* out) { out[threadIdx.x / 2] = threadIdx.x; }
 

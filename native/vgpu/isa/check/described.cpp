@@ -92,6 +92,7 @@ void describe_memory(Described& d) {
   // gfx12 leaves the vector cache alone where the scope is the compute unit itself.
   d.invalidates = name == "buffer_inv" || name.starts_with("buffer_wbinvl1") || name == "buffer_gl0_inv" ||
                   (name == "global_inv" && i.scope != 0);
+  d.meets_workgroups = name == "ds_gws_barrier";
   d.lane_exchange = name.starts_with("ds_swizzle") || name.starts_with("ds_permute") || name.starts_with("ds_bpermute");
   d.counts_lanes = name == "ds_append" || name == "ds_consume";
   if (d.counts_lanes) {

@@ -39,6 +39,7 @@ struct Described {
   bool by_lane = false;              // ds_*_addtid: address from m0 and the lane
   bool counts_lanes = false;         // ds_append, ds_consume: address from m0
   bool invalidates = false;          // the vector cache of the compute unit
+  bool meets_workgroups = false;     // ds_gws_barrier
 };
 
 Described describe(Decoded decoded, Target target, unsigned wave_size);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace kerncap::vgpu::isa::check {
 namespace {
@@ -105,11 +106,7 @@ void Race::synchronise(RaceGroup& group, RaceWave& me, const Described& d, const
   auto& cells = a.space == Space::lds ? group.lds_atomics : atomics_;
   const bool reads = d.op == MemoryOp::load || d.returns;
   if (reads) {
-    if (const auto cell = cells.find(a.address); cell != cells.end() && !cell->second.empty()) {
-      auto clock = me.clock ? std::make_shared<Clock>(*me.clock) : std::make_shared<Clock>();
-      clock->join(cell->second);
-      me.clock = clock;
-    }
+    if (const auto cell = cells.find(a.address); cell != cells.end()) learn(me, cell->second);
     Shadow& shadow = a.space == Space::lds ? group.lds : global_;
     if (Shadow::Page* page = shadow.page(a.address / Shadow::kPageBytes))
       for (const Slot& s : page->words[a.address % Shadow::kPageBytes / 4].slots)
@@ -120,10 +117,29 @@ void Race::synchronise(RaceGroup& group, RaceWave& me, const Described& d, const
   // LDS keeps its own order: everything before the atomic is known to who sees it.
   if (a.space == Space::lds) me.released = {now_, group.barrier, me.clock};
   if (me.released.own == 0 && me.released.barrier == 0 && !me.released.clock) return;
-  Clock& cell = cells[a.address];
+  publish(cells[a.address], me);
+}
+
+void Race::publish(Clock& cell, const RaceWave& me) {
   if (me.released.own) cell.see(me.thread, me.released.own);
   if (me.released.barrier) cell.see(me.thread | kWholeGroup, me.released.barrier);
   if (me.released.clock) cell.join(*me.released.clock);
+}
+
+void Race::learn(RaceWave& me, const Clock& cell) {
+  if (cell.empty()) return;
+  auto clock = me.clock ? std::make_shared<Clock>(*me.clock) : std::make_shared<Clock>();
+  clock->join(cell);
+  me.clock = clock;
+}
+
+// No wave comes to the next round before all have come to this one, and none stays behind when that opens.
+void Race::meet(RaceGroup& group, unsigned wave, unsigned resource, bool comes, bool goes_on) {
+  RaceWave& me = group.waves[wave];
+  Meeting& meeting = meetings_[resource];
+  if (comes) publish(meeting.arriving, me);
+  if (comes && goes_on) meeting.open = std::exchange(meeting.arriving, Clock());
+  if (goes_on) learn(me, meeting.open);
 }
 
 Site Race::site_of(const Slot& slot) {

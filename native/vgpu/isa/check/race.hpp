@@ -53,6 +53,8 @@ class Race {
   // All stores of the wave are complete.
   void release(RaceGroup& group, unsigned wave);
   void barrier(RaceGroup& group);
+  // At a barrier across workgroups: the wave comes to it, or goes on behind it, or is the last one and does both.
+  void meet(RaceGroup& group, unsigned wave, unsigned resource, bool comes, bool goes_on);
   // A wave invalidates the vector cache of its compute unit.
   void invalidate(RaceGroup& group) const { group.cached.clear(); }
   // Before the instruction: remembers what a store will overwrite.
@@ -69,6 +71,11 @@ class Race {
              const Wave& w);
   bool ordered(const RaceGroup& group, const RaceWave& me, const Slot& earlier) const;
   void stale(RaceGroup& group, const RaceWave& me, const Access& a, const Slot& load);
+  struct Meeting {
+    Clock arriving, open;  // what those that have come to it had released; of the last round, what all had
+  };
+  static void publish(Clock& cell, const RaceWave& me);
+  static void learn(RaceWave& me, const Clock& cell);
   void synchronise(RaceGroup& group, RaceWave& me, const Described& d, const Access& a);
   void acquire(RaceWave& me, const Released& released, Thread from);
   const Released* released_before(Thread thread, std::uint64_t time) const;
@@ -82,6 +89,7 @@ class Race {
   std::uint64_t now_ = 1;
   Shadow global_;
   std::unordered_map<std::uint64_t, Clock> atomics_;
+  std::unordered_map<unsigned, Meeting> meetings_;
   std::unordered_map<Thread, std::deque<Snapshot>> log_;
   std::vector<std::uint8_t> old_;  // 16 bytes an access
 };

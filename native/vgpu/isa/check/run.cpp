@@ -17,6 +17,7 @@
 #include "vgpu/isa/launch/group.hpp"
 #include "vgpu/isa/launch/kernel.hpp"
 #include "vgpu/isa/launch/step.hpp"
+#include "vgpu/isa/memory/global_sync.hpp"
 #include "vgpu/isa/print/printer.hpp"
 #include "vgpu/isa/valu/overflow.hpp"
 
@@ -186,6 +187,7 @@ class CheckedRun {
     if (checks_.race && d.op != MemoryOp::none) race_->before(w, accesses_);
     w.next_pc = w.pc + inst.size_bytes;
     const std::uint64_t round = r.group.barrier.round;
+    const bool waits = w.sync_round.has_value();
     if (saturates_halves(w) && d.valu) execute_saturating(w, inst);
     else inst.handler(w, inst);
     if (w.state == Wave::State::stopped) return;
@@ -197,6 +199,9 @@ class CheckedRun {
     checks.waits.issue(w, d, accesses_);
     if (!checks_.race) return;
     if (d.invalidates) race_->invalidate(r.race);
+    if (d.meets_workgroups)
+      race_->meet(r.race, w.index_in_group, GlobalSync::resource_of(w.s[kM0], static_cast<std::uint32_t>(inst.offset)), !waits,
+                  w.next_pc != w.pc);
     if (d.op != MemoryOp::none) race_->after(w, r.race, d, accesses_);
     if ((inst.format == Format::sopp || inst.format == Format::sopk) && checks.waits.stores_complete())
       race_->release(r.race, w.index_in_group);

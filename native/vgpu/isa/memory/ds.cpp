@@ -192,7 +192,7 @@ SyncOperands sync_operands(Wave& w, const Inst& i) {
   if (!w.dispatch->sync) w.stop(Outcome::Kind::illegal, "the queue has no global wave sync");
   else if (!exec) w.stop(Outcome::Kind::unimplemented, "global wave sync without an active lane");
   if (w.state == Wave::State::stopped) return {};
-  const unsigned resource = ((w.s[kM0] >> 16 & 63) + static_cast<unsigned>(i.offset)) % GlobalSync::kResources;
+  const unsigned resource = GlobalSync::resource_of(w.s[kM0], static_cast<u32>(i.offset));
   return {w.dispatch->sync, resource, w.vreg(i.src[0].index)[std::countr_zero(exec)]};
 }
 void sync_init(Wave& w, const Inst& i) {

@@ -12,6 +12,7 @@ namespace kerncap::vgpu::isa {
 class GlobalSync {
  public:
   static constexpr unsigned kResources = 64;
+  static constexpr unsigned resource_of(std::uint32_t m0, std::uint32_t offset) { return ((m0 >> 16 & 63) + offset) % kResources; }
 
   // `others`: waves that a barrier waits for beside the last one.
   void init(unsigned resource, std::uint32_t others);
