@@ -343,6 +343,8 @@ class ReplayRun:
 
     hsaco: Path | None = None
     iterations: int = 1
+    kernel: str | None = None
+    """Of whose code object `hsaco` takes the place; None: of the first dispatch's."""
     warmup: int = 0
     dispatch: bool = True
     poisoned: Ranges | None = None
@@ -366,6 +368,7 @@ class ReplayRun:
             expect = {"kind": "post"}
         return {
             "hsaco": str(self.hsaco) if self.hsaco else None,
+            "kernel": self.kernel if self.hsaco else None,
             "iterations": self.iterations,
             "warmup": self.warmup,
             "dispatch": self.dispatch,

@@ -66,6 +66,8 @@ class RunResult:
     variables: tuple[tuple[int, int], ...]
     timing_ns: tuple[int, ...]
     fault_va: int | None
+    kernel_objects: tuple[int, ...] = ()
+    """Of every dispatch of a sequence."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def _run(document: Mapping[str, Any]) -> RunResult:
         variables=tuple((r[0], r[1]) for r in document.get("variables", ())),
         timing_ns=tuple(int(t) for t in document.get("timing_ns", ())),
         fault_va=int(fault["va"]) if fault and fault.get("va") is not None else None,
+        kernel_objects=tuple(int(step["kernel_object_va"]) for step in document.get("steps", ())),
     )
 
 

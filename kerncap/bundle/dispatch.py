@@ -13,6 +13,8 @@ from kerncap.bundle.limits import MAX_HSACO_BYTES
 from kerncap.errors import BundleError
 
 ISA_PREFIX = "amdgcn-amd-amdhsa--"
+_BARRIER_BIT = 1 << 8
+"""Source: HSA Platform System Architecture 1.2, 2.9.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Dispatch:
     kernarg_va: int
     kernel_object_va: int
     packet: bytes
+    ordered: bool
+    """The packet's barrier bit: it waits for everything before it in its queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ def dispatch_from_json(node: dict[str, Any]) -> Dispatch:
         kernarg_va=node["kernarg_va"],
         kernel_object_va=node.get("kernel_object_va", 0),
         packet=bytes.fromhex(node["packet"]),
+        ordered=bool(node.get("header", _BARRIER_BIT) & _BARRIER_BIT),
     )
 
 

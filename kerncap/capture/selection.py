@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from kerncap.bundle.limits import MAX_STEPS
 from kerncap.capture.conditions import Condition
 from kerncap.errors import UsageError
 
@@ -19,6 +20,35 @@ MAX_DISPATCH = (1 << 63) - 1
 _MAX_DIM = (1 << 32) - 1
 
 Dims = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class SequenceWanted:
+    """Consecutive dispatches of one queue: up to so many that match, or up to the next one of `last_kernel`.
+
+    `per_queue`: the first one is the n-th dispatch of its queue, whatever its kernel. `states`: `end`, or `each`: what
+    every dispatch leaves.
+
+    Raises: UsageError `usage.post`.
+    """
+
+    count: int | None = None
+    last_kernel: str | None = None
+    per_queue: bool = False
+    states: str = "end"
+
+    def __post_init__(self) -> None:
+        if self.states not in ("end", "each"):
+            raise UsageError(f"--post is {self.states!r}", code="usage.post", hint="--post end  # or each")
+
+    def control(self, match: str) -> dict[str, Any]:
+        return {
+            "count": self.count,
+            "last_kernel": self.last_kernel,
+            "last_match": match,
+            "per_queue": self.per_queue,
+            "states": self.states,
+        }
 
 
 @dataclass(frozen=True)
@@ -38,6 +68,7 @@ class Selection:
     workgroup: Dims | None = None
     after_ms: float = 0.0
     when: tuple[Condition, ...] = ()
+    sequence: SequenceWanted | None = None
 
     def __post_init__(self) -> None:
         if self.match not in MATCHES:
@@ -64,6 +95,7 @@ class Selection:
             "workgroup": list(self.workgroup) if self.workgroup else None,
             "after_ms": self.after_ms,
             "when": [condition.control() for condition in self.when],
+            **({"sequence": self.sequence.control(self.match)} if self.sequence else {}),
         }
 
     @property
@@ -76,6 +108,50 @@ class Selection:
 
     def accepts(self, grid: Dims, workgroup: Dims) -> bool:
         return self.grid in (None, grid) and self.workgroup in (None, workgroup)
+
+
+ANY_KERNEL = "*"
+
+
+def select_dispatches(text: str, kernel: str, states: str, **more: Any) -> Selection:
+    """Of `--dispatches A..B`: among what `kernel` names, or (`ANY_KERNEL`) among all dispatches of a queue.
+
+    Raises: UsageError `usage.dispatches`.
+    """
+    found = re.fullmatch(r"([0-9]{1,18})\.\.([0-9]{1,18})", text)
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 0 < last - first < MAX_STEPS:
+        raise UsageError(
+            f"--dispatches is {text!r}, expected A..B: the numbers of the first and the last dispatch, "
+            f"at most {MAX_STEPS} of them",
+            code="usage.dispatches",
+            hint=f"--dispatches {first}..{first + 1}  # or KERNEL --dispatch {first}, one dispatch",
+        )
+    per_queue = kernel == ANY_KERNEL
+    filtered = [name for name in ("grid", "workgroup", "after_ms") if more.get(name)]
+    if per_queue and filtered:
+        raise UsageError(
+            f"--{filtered[0].replace('_', '-')} chooses among the dispatches of a kernel, and none is named",
+            code="usage.dispatches",
+            hint=f"kerncap extract KERNEL --dispatches {text}",
+        )
+    wanted = SequenceWanted(last - first + 1, None, per_queue, states)
+    return Selection(kernel, dispatch=first, sequence=wanted, **more)
+
+
+def select_range(text: str, states: str, **more: Any) -> Selection:
+    """Of `--range FIRST..LAST`: from a dispatch of one kernel to the next one of another.
+
+    Raises: UsageError `usage.range`.
+    """
+    first, dots, last = text.partition("..")
+    if not (first and dots and last):
+        raise UsageError(
+            f"--range is {text!r}, expected FIRST..LAST: the names of two kernels",
+            code="usage.range",
+            hint="--range vector_add..reduce",
+        )
+    return Selection(first, sequence=SequenceWanted(None, last, False, states), **more)
 
 
 def dims_text(dims: Dims) -> str:

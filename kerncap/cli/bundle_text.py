@@ -102,6 +102,13 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
             ("total", format_bytes(bundle.manifest.total_bytes)),
         ]
     parts = [table(rows), "", "arguments", table(_arguments(capture, hidden=regions), indent=2)]
+    if capture.sequence:
+        header = ("#", "kernel", "grid", "workgroup", "code object", "waits for")
+        parts += [
+            "",
+            f"dispatches (states: {capture.sequence.states})",
+            table(_steps(capture), header=header, indent=2),
+        ]
     memory = [
         (name, row["regions"], format_bytes(row["bytes"])) for name, row in sorted(memory_classes(bundle).items())
     ]
@@ -113,6 +120,33 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
             table(_regions(bundle), header=("#", "va", "size", "class", "changed", "symbol"), indent=2),
         ]
     return "\n".join(parts)
+
+
+def _steps(capture: Capture) -> Iterator[tuple[object, ...]]:
+    for number, step in enumerate(capture.steps):
+        waits = [f"all ({b.type} barrier)" for b in step.barriers_before if b.barrier]
+        waits += [str(other) for b in step.barriers_before for other in b.waits_for]
+        waits += ["all"] if step.dispatch.ordered and number else []
+        name = step.kernel.demangled or step.kernel.name
+        code = step.code_object.digest.removeprefix("sha256:")[:12]
+        yield number, name, _dim3(step.dispatch.grid), _dim3(step.dispatch.workgroup), code, ", ".join(waits) or "-"
+
+
+def steps_json(capture: Capture) -> list[dict[str, Any]]:
+    """Every dispatch of a sequence; none of a single one."""
+    return [
+        {
+            "kernel": {"name": step.kernel.name, "demangled": step.kernel.demangled},
+            "grid": list(step.dispatch.grid),
+            "workgroup": list(step.dispatch.workgroup),
+            "code_object": step.code_object.digest,
+            "barrier": step.dispatch.ordered,
+            "barriers_before": [
+                {"type": b.type, "barrier": b.barrier, "waits_for": list(b.waits_for)} for b in step.barriers_before
+            ],
+        }
+        for step in (capture.steps if capture.sequence else ())
+    ]
 
 
 def _arguments(capture: Capture, *, hidden: bool) -> Iterator[tuple[str, str, str]]:
@@ -145,6 +179,7 @@ def describe_json(bundle: Bundle) -> dict[str, Any]:
         "target": capture.code_object.target,
         "kernel": {"name": capture.kernel.name, "demangled": capture.kernel.demangled},
         "dispatch": {key: bundle.capture_json["dispatch"][key] for key in ("dims", "grid", "workgroup")},
+        "sequence": steps_json(capture),
         "arguments": [
             {
                 "name": argument.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,9 @@ def extract(
     launch_count: Annotated[
         int, typer.Option("--launch-count", help="How many dispatches: 1.", rich_help_panel=options.WHICH_DISPATCH)
     ] = 1,
+    dispatches: options.DispatchesOption = None,
+    range_: options.RangeOption = None,
+    post: options.PostOption = "end",
     grid: options.GridOption = None,
     workgroup: options.WorkgroupOption = None,
     after_ms: Annotated[
@@ -58,11 +61,14 @@ def extract(
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
-    """Run an application and capture one dispatch of a kernel as a reproducer directory."""
+    """Run an application and capture one dispatch of a kernel as a reproducer directory.
+
+    With --dispatches or --range several consecutive ones of one queue, as one reproducer.
+    """
     from kerncap import native
     from kerncap.capture.application import Order
     from kerncap.capture.conditions import parse_conditions
-    from kerncap.capture.selection import Selection, parse_dims
+    from kerncap.capture.selection import Selection, parse_dims, select_dispatches, select_range
     from kerncap.capture.tool import shell_status
     from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import extract as run_extract
@@ -71,15 +77,21 @@ def extract(
     if launch_count != 1:
         text = f"--launch-count is {launch_count}: one dispatch is captured at a time"
         raise UsageError(text, code="usage.number", hint="--launch-count 1  # with --launch-skip N for another one")
-    selection = Selection(
-        kernel,
-        match,
-        dispatch,
-        parse_dims("--grid", grid),
-        parse_dims("--workgroup", workgroup),
-        after_ms,
-        parse_conditions(when or ()),
-    )
+    more: dict[str, Any] = {
+        "match": match,
+        "grid": parse_dims("--grid", grid),
+        "workgroup": parse_dims("--workgroup", workgroup),
+        "after_ms": after_ms,
+    }
+    if dispatches is not None or range_ is not None:
+        refuse_two_choices(kernel, dispatch, dispatches, range_, when)
+    if dispatches is not None:
+        selection = select_dispatches(dispatches, kernel, post, **more)
+    elif range_ is not None:
+        selection = select_range(range_, post, dispatch=dispatch, **more)
+    else:
+        selection = Selection(kernel, dispatch=dispatch, when=parse_conditions(when or ()), **more)
+    kernel = selection.kernel
     options.check_seconds("--timeout", timeout, "3600")
     if list_only:
         return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
@@ -99,6 +111,21 @@ def extract(
     if code == 0 and propagate_exit and extracted.returncode is not None:
         return shell_status(extracted.returncode)
     return code
+
+
+def refuse_two_choices(
+    kernel: str, dispatch: int, dispatches: str | None, range_: str | None, when: list[str] | None
+) -> None:
+    """Raises: UsageError `usage.two-choices`."""
+    if range_ is not None and kernel != "*":
+        text = f"--range names its kernels, and {kernel!r} is another one"
+        raise UsageError(text, code="usage.two-choices", hint=f"kerncap extract --range {range_} -- CMD")
+    if when:
+        text = "--when is about one dispatch, --dispatches and --range name several"
+        raise UsageError(text, code="usage.two-choices", hint="kerncap extract KERNEL --when CONDITION -- CMD")
+    if dispatches is not None and (range_ is not None or dispatch):
+        text = "--dispatches excludes --range and --dispatch"
+        raise UsageError(text, code="usage.two-choices", hint=f"--dispatches {dispatches}")
 
 
 def report(extracted: Extracted, who: str, as_json: bool) -> int:
@@ -170,6 +197,7 @@ def _print(extracted: Extracted) -> None:
         ("target", capture.code_object.target),
         ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),
         ("stored", format_bytes(index.stored_bytes)),
+        *([("sequence", f"{len(capture.steps)} dispatches")] if capture.sequence else []),
         ("self-check", check.get("verdict") or "not replayed"),
         ("source", f"{extracted.bundle.source_count} files" if extracted.bundle.source_count else "none"),
     ]
@@ -193,5 +221,7 @@ def register(app: typer.Typer) -> None:
         "extract",
         extract,
         summary="Run an application and capture one dispatch of a kernel.",
-        example="kerncap extract vector_add -o vector_add.kcap --device vgpu:gfx942 -- ./app --size 1000",
+        cls=options.OptionalKernel,
+        example="kerncap extract vector_add -o vector_add.kcap --device vgpu:gfx942 -- ./app --size 1000\n"
+        "kerncap extract --range scale..reduce --post each -o chain.kcap -- ./app",
     )

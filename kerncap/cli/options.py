@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from kerncap.cli import completion
 from kerncap.errors import UsageError
@@ -95,6 +96,38 @@ SourceDirOption = Annotated[
 CompileDbOption = Annotated[
     Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
 ]
+DispatchesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dispatches",
+        metavar="A..B",
+        help="Several, of one queue: from the A-th to the B-th that matches; without KERNEL of all of a queue.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+RangeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="FIRST..LAST",
+        help="Several, of one queue: from a dispatch of one kernel to the next of another.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+PostOption = Annotated[
+    str,
+    typer.Option(
+        "--post",
+        help="Of several: keep the state at the end, or behind each (replay --only).",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+OnlyOption = Annotated[
+    int | None, typer.Option("--only", metavar="K", help="Of a sequence with --post each: this dispatch alone, from 0.")
+]
+OfKernelOption = Annotated[
+    str | None, typer.Option("--kernel", help="Of a sequence: whose code object --hsaco takes the place of.")
+]
 AfterOption = Annotated[
     str,
     typer.Option("--after", help="What the application does after the capture: continue, or stop with exit status 0."),
@@ -160,10 +193,30 @@ def not_negative(name: str, value: float, example: str) -> None:
         raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} {example}")
 
 
-def add_command(app: typer.Typer, name: str, function: Callable[..., Any], *, summary: str, example: str) -> None:
+class OptionalKernel(typer.core.TyperCommand):
+    """KERNEL may be left out before `--` where options name the dispatches."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            given, _, _ = self.make_parser(ctx).parse_args(list(args[:at]))
+            if given.get("kernel") is None and (given.get("dispatches") or given.get("range_")):
+                args = [*args[:at], "--", "*", *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+def add_command(
+    app: typer.Typer,
+    name: str,
+    function: Callable[..., Any],
+    *,
+    summary: str,
+    example: str,
+    cls: type[typer.core.TyperCommand] | None = None,
+) -> None:
     """Register `function` as `kerncap NAME`: `summary` stands in the list of commands, the docstring in its own help.
 
     `example` is one line that can be typed; more lines are more examples.
     """
     lines = "\n\n".join(f"$ {line}" for line in example.strip().splitlines())
-    app.command(name, short_help=summary, epilog=f"Example:\n\n{lines}")(function)
+    app.command(name, cls=cls, short_help=summary, epilog=f"Example:\n\n{lines}")(function)

@@ -19,6 +19,8 @@ def replay(
     withhold_variables: Annotated[
         bool, typer.Option("--withhold-variables", help="Leave module variables as the code object has them.")
     ] = False,
+    only: options.OnlyOption = None,
+    kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
@@ -38,6 +40,8 @@ def replay(
         timeout_s=timeout,
         withhold_variables=withhold_variables,
         check=parse_checks(check),
+        only=only,
+        kernel=kernel,
     )
     return report_verdict(judge(bundle, chosen), as_json=as_json)
 

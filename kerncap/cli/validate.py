@@ -18,6 +18,8 @@ def validate(
     iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
     device: options.DeviceOption = "auto",
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
+    only: options.OnlyOption = None,
+    kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
@@ -40,6 +42,8 @@ def validate(
         tolerance=Tolerance(atol, rtol),
         timeout_s=timeout,
         check=parse_checks(check),
+        only=only,
+        kernel=kernel,
     )
     return report_verdict(judge(bundle, chosen), as_json=as_json)
 

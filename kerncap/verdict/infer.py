@@ -102,7 +102,7 @@ def element_kind(data: bytes, index: Index) -> str | None:
 def _groups(capture: Capture, index: Index, read: Ranges) -> Iterator[list[tuple[int, int, int]]]:
     """The read set, cut where arguments point to: one group is one buffer, as far as anybody can tell."""
     starts: dict[int, set[int]] = {}
-    for argument in capture.kernarg.args:
+    for argument in (one for step in capture.steps for one in step.kernarg.args):
         if argument.region is not None and argument.region_offset is not None:
             starts.setdefault(argument.region, set()).add(argument.region_offset)
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}

@@ -9,9 +9,10 @@ HIP's compiler writes no `.type_name` into the metadata, but the mangled name of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kerncap.bundle.capture import Capture
+from kerncap.bundle.sequence import Step
 
 TypedRange = tuple[int, int, int, str]
 """(region, offset, length, element type)"""
@@ -111,17 +112,8 @@ def float_ranges(typed: Sequence[TypedRange]) -> tuple[TypedRange, ...]:
 
 
 def typed_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRange, ...]:
-    """The numbers that the kernel's arguments point to, each up to the next argument's data or the region's end."""
-    arguments = [a for a in capture.kernarg.args if not a.hidden]
-    spelled = parameters(capture.kernel.demangled or "")
-    if spelled is not None and len(spelled) != len(arguments):
-        spelled = None
-    pointers: list[tuple[int, int, str | None]] = []
-    for i, argument in enumerate(arguments):
-        if argument.region is None or argument.region_offset is None or argument.region >= len(region_sizes):
-            continue
-        name = argument.type or (spelled[i] if spelled else "")
-        pointers.append((argument.region, argument.region_offset, element_type(name)))
+    """The numbers that the kernels' arguments point to, each up to the next argument's data or the region's end."""
+    pointers = [one for step in capture.steps for one in _pointers(step, len(region_sizes))]
     kinds: dict[tuple[int, int], set[str | None]] = {}
     for region, offset, kind in pointers:
         kinds.setdefault((region, offset), set()).add(kind)
@@ -138,11 +130,25 @@ def typed_ranges(capture: Capture, region_sizes: Sequence[int]) -> tuple[TypedRa
     return tuple(typed)
 
 
+def _pointers(step: Step, regions: int) -> Iterator[tuple[int, int, str | None]]:
+    """(region, offset, element type) of each pointer argument."""
+    arguments = [a for a in step.kernarg.args if not a.hidden]
+    spelled = parameters(step.kernel.demangled or "")
+    if spelled is not None and len(spelled) != len(arguments):
+        spelled = None
+    for i, argument in enumerate(arguments):
+        if argument.region is None or argument.region_offset is None or argument.region >= regions:
+            continue
+        name = argument.type or (spelled[i] if spelled else "")
+        yield argument.region, argument.region_offset, element_type(name)
+
+
 def argument_at(capture: Capture, region: int, offset: int) -> str | None:
     """The argument that points into the region, the nearest at or before the offset; unnamed ones by their place."""
     near = [
         argument
-        for argument in capture.kernarg.args
+        for step in capture.steps
+        for argument in step.kernarg.args
         if argument.region == region and not argument.hidden and (argument.region_offset or 0) <= offset
     ]
     if not near:

@@ -6,16 +6,17 @@ Called by the extract workflow; docs/interfaces.md has the trace line.
 
 from __future__ import annotations
 
+import functools
 import json
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kerncap.bundle.index import Index
 from kerncap.errors import ReplayError
-from kerncap.verdict.ranges import Ranges, normalise
+from kerncap.verdict.ranges import Ranges, normalise, subtract
 
 _PAGE_BYTES = 4096
 
@@ -43,21 +44,45 @@ class TracedSet:
         }
 
 
-def read_trace(path: Path, kernel_object_va: int, index: Index, variables: Iterable[tuple[int, int]]) -> TracedSet:
-    """The sets of the first dispatch of that kernel object in the trace.
+def read_trace(
+    path: Path, kernel_objects: Sequence[int], index: Index, variables: Iterable[tuple[int, int]]
+) -> TracedSet:
+    """The sets of the first dispatches of these kernel objects, which follow each other in the trace, taken together.
 
-    Raises: ReplayError `replay.no-trace` when the trace has no such dispatch.
+    What one of them read is `read_first` only where none before had stored it.
+
+    Raises: ReplayError `replay.no-trace` when the trace has no such dispatches.
     """
+    wanted = list(kernel_objects)
+    places = list(variables)
+    steps: list[TracedSet] = []
+    for entry in _entries(path):
+        if len(steps) < len(wanted) and entry["kernel_object"] == wanted[len(steps)]:
+            steps.append(_translate(entry, index, places))
+    if len(steps) < len(wanted):
+        raise ReplayError(
+            f"the store trace has no dispatch of kernel object {wanted[len(steps)]:#x}",
+            code="replay.no-trace",
+            hint="--device vgpu:TARGET,log=2 shows what the virtual GPU ran",
+        )
+    return functools.reduce(_followed_by, steps)
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
     if path.exists():
         with path.open(encoding="utf-8") as lines:
             for line in lines:
                 entry = json.loads(line)
-                if entry["kernel_object"] == kernel_object_va and "stopped" not in entry:
-                    return _translate(entry, index, variables)
-    raise ReplayError(
-        f"the store trace has no dispatch of kernel object {kernel_object_va:#x}",
-        code="replay.no-trace",
-        hint="--device vgpu:TARGET,log=2 shows what the virtual GPU ran",
+                if "stopped" not in entry:
+                    yield entry
+
+
+def _followed_by(first: TracedSet, second: TracedSet) -> TracedSet:
+    return TracedSet(
+        normalise((*first.written, *second.written)),
+        normalise((*first.read_first, *subtract(second.read_first, first.written))),
+        first.outside_bytes + second.outside_bytes,
+        tuple(sorted({*first.outside, *second.outside})),
     )
 
 

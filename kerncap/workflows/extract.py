@@ -66,6 +66,7 @@ class Extracted:
             "mangled": capture.kernel.name,
             "match_index": capture.dispatch.match_index,
             "trigger": capture.trigger,
+            "dispatches": len(capture.steps),
             "target": capture.code_object.target,
             "device_class": capture.device.device_class,
             "regions": len(self.bundle.index.regions),
@@ -200,7 +201,7 @@ def _self_check_limit_s(order: Order, bundle: Bundle) -> float:
 def _traced(trace: Path, result: ReplayResult, bundle: Bundle) -> TracedSet | None:
     run = result.runs[0]
     try:
-        stored = read_trace(trace, run.kernel_object_va, bundle.index, run.variables)
+        stored = read_trace(trace, run.kernel_objects or (run.kernel_object_va,), bundle.index, run.variables)
     except ReplayError as error:
         log.warning("self-check: the write set stays unknown: %s [%s]", error.message, error.code)
         return None

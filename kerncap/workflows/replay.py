@@ -18,9 +18,11 @@ from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.capture import CodeObject
+from kerncap.bundle.capture import Capture, CodeObject
 from kerncap.bundle.content import read_before, write_code_object
+from kerncap.bundle.step import step_bundle
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
+from kerncap.names import base_name
 from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
 from kerncap.scratch import Scratch
 from kerncap.verdict.classify import Subject, classify
@@ -43,7 +45,10 @@ _LOADER_FAILED = 127
 
 @dataclass(frozen=True)
 class Options:
-    """How to replay; `hsaco` is a variant's code object."""
+    """How to replay; `hsaco` is a variant's code object.
+
+    Of a sequence: `only` one dispatch; of whose `kernel`'s code object the variant takes the place.
+    """
 
     device: str = "auto"
     hsaco: Path | None = None
@@ -53,6 +58,8 @@ class Options:
     withhold_variables: bool = False
     verbose: bool = False
     check: str | None = None
+    only: int | None = None
+    kernel: str | None = None
 
 
 def judge(path: str, options: Options) -> Verdict:
@@ -61,7 +68,13 @@ def judge(path: str, options: Options) -> Verdict:
     Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError.
     """
     bundle = open_bundle(path)
+    if options.only is not None:
+        bundle = step_bundle(bundle, options.only)
+    if options.check is not None and bundle.capture.sequence:
+        text = "--check looks at one dispatch, and the bundle holds a sequence"
+        raise UsageError(text, code="usage.check-sequence", hint=f"--check {options.check} --only 0")
     hsaco = _check_hsaco(options.hsaco, bundle)
+    kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco or options.kernel else None
     device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))
     if remark:
         log.warning("%s", remark)
@@ -80,6 +93,7 @@ def judge(path: str, options: Options) -> Verdict:
         run = functools.partial(
             run_replay,
             bundle,
+            kernel=kernel,
             device=device,
             scratch=Path(scratch),
             timeout_s=options.timeout_s,
@@ -127,12 +141,15 @@ def run_replay(
     scratch: Path,
     *,
     timeout_s: float,
+    kernel: str | None = None,
     withhold_variables: bool = False,
     trace: Path | None = None,
     check: native.CheckFiles | None = None,
     path: str | None = None,
 ) -> ReplayResult:
-    """One kerncap-replay process. `path` is how the user named the bundle, for the hint.
+    """One kerncap-replay process.
+
+    `kernel`: of whose code object a variant takes the place. `path` is how the user named the bundle, for the hint.
 
     Raises: HostError, BundleError, ReplayError.
     """
@@ -148,14 +165,15 @@ def run_replay(
         documents.capture,
         documents.index,
         blobs,
-        runs,
+        [replace(run, kernel=kernel) for run in runs],
         agent=device.index if device.kind == "gpu" else 0,
         timeout_s=timeout_s,
         withhold_variables=withhold_variables,
     )
     native.write_document(request, document)
     env = native.device_environment(device, native_files, os.environ, trace, check)
-    whole = sum(timeout_s * (run.iterations + run.warmup) for run in runs) + _GRACE_S
+    steps = len(bundle.capture.steps)
+    whole = sum(timeout_s * steps * (run.iterations + run.warmup) for run in runs) + _GRACE_S
     done = proc.run(
         [native_files.replay, request, answer], timeout_s=whole, env=env, on_stderr=_forward, keep_bytes=1 << 16
     )
@@ -167,18 +185,19 @@ def run_replay(
         raise ReplayError(f"kerncap-replay wrote no JSON: {error}", code="replay.bad-result") from error
     if result.error is None:
         return result
-    return replace(result, error=_stopped_by(done.error_text, bundle.capture.code_object) or result.error)
+    codes = [step.code_object for step in bundle.capture.steps]
+    return replace(result, error=_stopped_by(done.error_text, codes) or result.error)
 
 
 _NO_CODE = re.compile(r"no code at this address at pc (0x[0-9a-f]+)")
 
 
-def _stopped_by(said: str, code: CodeObject) -> KerncapError | None:
+def _stopped_by(said: str, codes: Sequence[CodeObject]) -> KerncapError | None:
     """Why the virtual GPU stopped the queue: kerncap-replay sees a queue error only. Faults it reports itself."""
     for stop in native.stops_in(said):
         if stop.code != "vgpu.page-fault":
             no_code = _NO_CODE.search(stop.text)
-            if no_code and code.load_va <= int(no_code[1], 16) < code.load_va + code.load_size:
+            if no_code and any(c.load_va <= int(no_code[1], 16) < c.load_va + c.load_size for c in codes):
                 return ReplayError(
                     "the kernel calls a function by an address that was stored in memory and that leads nowhere in the "
                     "code object that is replayed",
@@ -225,6 +244,31 @@ def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> Kernca
         f"kerncap-replay ended with {how} and without a result" + (f": {said}" if said else ""),
         code="replay.crashed",
         hint="kerncap replay BUNDLE -vv  # shows what it said",
+    )
+
+
+def replaced_kernel(capture: Capture, named: str | None) -> str | None:
+    """The mangled name of the kernel whose code object a variant takes the place of.
+
+    Raises: UsageError `usage.which-kernel` when it must be named, `usage.no-such-kernel` when no dispatch is of it.
+    """
+    kernels = {step.kernel.name: step.kernel.demangled for step in capture.steps}
+    if named is None:
+        if len({(step.code_object.digest, step.code_object.load_va) for step in capture.steps}) == 1:
+            return None
+        raise UsageError(
+            "the dispatches of this sequence run from several code objects: of which kernel is the variant?",
+            code="usage.which-kernel",
+            hint=typed("--kernel", base_name(capture.kernel.demangled)),
+        )
+    for mangled, demangled in kernels.items():
+        if named in (mangled, demangled, base_name(demangled)):
+            return mangled
+    have = ", ".join(base_name(demangled) for demangled in kernels.values())
+    raise UsageError(
+        f"no captured dispatch is of a kernel {named!r}, only of {have}",
+        code="usage.no-such-kernel",
+        hint=typed("--kernel", base_name(capture.kernel.demangled)),
     )
 
 

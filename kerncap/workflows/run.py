@@ -44,6 +44,8 @@ class RunOptions:
     iterations: int = 2
     timeout_s: float = 900.0
     check: str | None = None
+    only: int | None = None
+    kernel: str | None = None
     plain_http: bool = False
     memory_bytes: int | None = None
     say: Say = lambda line: None
@@ -77,6 +79,8 @@ def run(source: str, options: RunOptions) -> Verdict:
                 *("--iterations", str(options.iterations), "--atol", repr(options.atol), "--rtol", repr(options.rtol)),
                 *("--timeout", f"{min(options.timeout_s, _DISPATCH_TIMEOUT_S):g}"),
                 *(("--check", options.check) if options.check else ()),
+                *(("--only", str(options.only)) if options.only is not None else ()),
+                *(("--kernel", options.kernel) if options.kernel is not None else ()),
             ),
             device=options.device,
             hsaco=hsaco,

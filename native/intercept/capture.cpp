@@ -23,16 +23,19 @@ Capture::Capture(Tool& tool, Control control)
     : tool_(tool),
       control_(std::move(control)),
       counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)),
-      conditions_(control_.when, control_.dispatch, tool.kernels) {}
+      conditions_(control_.when, control_.dispatch, tool.kernels) {
+  if (control_.sequence) sequence_ = std::make_unique<Sequence>(*control_.sequence, control_.launch, tool.kernels);
+}
 
 void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
   if (gates_ || !control_.kernel || control_.mode != Mode::Capture) return;
   gates_ = std::make_unique<Gates>();
   for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
+  if (sequence_) sequence_->prepare();
 }
 
-std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const Packet& packet) noexcept {
+std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index) noexcept {
   if (phase_.load(std::memory_order_relaxed) != Phase::Armed || Clock::now() < counts_from_) return std::nullopt;
   const auto dispatch = as_dispatch(packet);
   const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
@@ -43,7 +46,8 @@ std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const P
     note_bookkeeping_failure();
   }
   if (control_.mode != Mode::Capture || !control_.launch.accepts(grid, workgroup)) return std::nullopt;
-  const auto index = matches_.fetch_add(1, std::memory_order_relaxed);
+  const bool per_queue = control_.sequence && control_.sequence->per_queue;
+  const auto index = per_queue ? queue_index : matches_.fetch_add(1, std::memory_order_relaxed);
   if (!conditions_.none()) return meets(kernel, dispatch.kernarg_address, index);
   if (index != control_.dispatch) return std::nullopt;
   return Wanted{index, nullptr};
@@ -86,6 +90,13 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
   }
   // Time stamps for the dispatch; the application's wish is restored afterwards.
   hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 1);
+  if (sequence_) {
+    const std::array<Packet, 3> first = {barrier(hsa_signal_t{0}, gates_->before.handle()),
+                                         barrier(gates_->open_target.handle(), hsa_signal_t{0}),
+                                         sequence_->begin(packet, kernel, queue_index)};
+    writer(first.data(), first.size());
+    return true;
+  }
   const std::array<Packet, 4> packets = {
       barrier(hsa_signal_t{0}, gates_->before.handle()), barrier(gates_->open_target.handle(), hsa_signal_t{0}),
       fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), gates_->passed.handle())};
@@ -94,6 +105,12 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
 }
 
 void Capture::pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  if (&queue == job_.queue && sequence_ && sequence_->gathering()) {
+    for (const Packet& packet : packets) dependents_.add(completion_of(packet));
+    const std::array<Packet, 2> closing = {barrier(hsa_signal_t{0}, gates_->after.handle()),
+                                           barrier(gates_->open_rest.handle(), gates_->passed.handle())};
+    return sequence_->add(packets, closing, writer);
+  }
   std::size_t first = 0;  // that can end only after the target
   if (&queue != job_.queue && !queue.waits_for_target) {
     while (first < packets.size() && !dependents_.depends(dependencies(packets[first]))) ++first;
@@ -163,6 +180,7 @@ bool Capture::must_delay(std::span<const hsa_signal_t> dependencies) noexcept {
 
 bool Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
   if (!must_delay(dependencies)) return true;
+  if (sequence_ && phase_ == Phase::Waiting) sequence_->copy_started();
   std::unique_lock lock(mutex_);
   if (phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !under_way(); })) return true;
   copy_slipped_ = true;
@@ -195,6 +213,7 @@ void Capture::drop_signals() noexcept {
     gates_.reset();
     cut_.drop_signals();
   }
+  if (sequence_ && (!submitted_ || worker_done_)) sequence_->drop_signals();
   // Those that were not used are in no packet; the others end with what was before them in their queue.
   for (std::size_t i = 0; i < markers_.size(); ++i)
     if (markers_[i] && (i >= markers_used_ || markers_[i]->value() < 1)) markers_[i].reset();

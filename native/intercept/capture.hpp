@@ -5,6 +5,8 @@
 //   worker:  wait before, hold other queues, pre-state, open target, wait after, post-state, complete the application's signal,
 //            open rest, seal
 //
+// Of a sequence (sequence.hpp) the target is the first dispatch; the others follow, and the last two barriers come behind them.
+//
 // Whatever fails, the gates are opened and the application goes on. The worker is in capture_worker.cpp. Called by hooks_queue.cpp and entry.cpp.
 #pragma once
 
@@ -30,6 +32,7 @@
 #include "intercept/manifest.hpp"
 #include "intercept/packets.hpp"
 #include "intercept/queues.hpp"
+#include "intercept/sequence.hpp"
 #include "intercept/signals.hpp"
 
 namespace kerncap::intercept {
@@ -49,8 +52,8 @@ class Capture {
     Json trigger;                   // the condition that it meets; null without conditions
   };
   // For the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for, of those that meet
-  // the conditions.
-  std::optional<Wanted> wants(const KernelEntry& kernel, const Packet& packet) noexcept;
+  // the conditions. `queue_index`: which dispatch of its queue it is.
+  std::optional<Wanted> wants(const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index) noexcept;
   // What was asked of the dispatches under `--when`; null when nothing was.
   Json conditions_report() const { return conditions_.report(); }
 
@@ -102,9 +105,15 @@ class Capture {
   void run() noexcept;
   void take();
   CaptureFacts describe_target();
+  void describe_code(DispatchFacts& facts) const;
+  void describe_later(CaptureFacts& facts) const;
+  std::vector<Allocation> closure_of(CaptureFacts& facts, const std::filesystem::path& partial) const;
+  std::vector<std::byte> kernarg_of(const DispatchFacts& facts, Snapshot& snapshot) const;
   void read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const;
+  void await_steps(CaptureFacts& facts, Snapshot& snapshot, Clock::time_point deadline);
   void seal(CaptureFacts& facts, const Index& index);
   void await_target(CaptureFacts& facts, Clock::time_point deadline);
+  void fault_of(CaptureFacts& facts) const;
   void forward_completion() noexcept;
   void end(const std::optional<Error>& failure) noexcept;
   void drop_signals() noexcept;
@@ -125,6 +134,7 @@ class Capture {
   std::array<std::unique_ptr<Signal>, 16> markers_;
   std::atomic<std::size_t> markers_used_{0};
   Dependents dependents_;
+  std::unique_ptr<Sequence> sequence_;  // null: one dispatch
   Job job_;
   Cut cut_;
   std::atomic<int> queue_status_{HSA_STATUS_SUCCESS};

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
+#include <span>
 #include <thread>
 
 #include "base/file.hpp"
@@ -24,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr auto hold_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
 constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
+
+constexpr auto step_poll = std::chrono::microseconds(200);   // between two looks at a dispatch of a sequence
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -72,6 +76,7 @@ void Capture::run() noexcept {
     end_process(0);
   }
   gates_->open_target.set(0);
+  if (sequence_) sequence_->open_all();
   gates_->open_rest.set(0);
   cut_.release();
   if (failure) remove_quietly(control_.work_dir / "capture.partial");
@@ -92,27 +97,75 @@ CaptureFacts Capture::describe_target() {
   facts.trigger = job_.wanted.trigger;
   facts.queue_index = job_.queue_index;
   facts.kernel = job_.kernel;
-  auto code = tool_.kernels.code_of(*job_.kernel);
-  if (!code) {
-    throw Error("capture.code-object",
-                "the code object of " + job_.kernel->demangled + " was loaded where the tool could not see it");
-  }
-  facts.code = std::move(*code);
-  const auto object = parse_code_object(*facts.code.bytes);
-  facts.isa = object.isa;
-  if (const auto* description = object.find_symbol(job_.kernel->symbol)) facts.description = *description;
+  describe_code(facts);
+  if (sequence_) describe_later(facts);
   ask_runtime(facts, tool_.topology());
   return facts;
 }
 
-void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
+void Capture::describe_code(DispatchFacts& facts) const {
+  auto code = tool_.kernels.code_of(*facts.kernel);
+  if (!code) {
+    throw Error("capture.code-object",
+                "the code object of " + facts.kernel->demangled + " was loaded where the tool could not see it");
+  }
+  facts.code = std::move(*code);
+  const auto object = parse_code_object(*facts.code.bytes);
+  facts.isa = object.isa;
+  if (const auto* description = object.find_symbol(facts.kernel->symbol)) facts.description = *description;
+}
+
+void Capture::describe_later(CaptureFacts& facts) const {
+  facts.each_state = control_.sequence->each_state;
+  for (const SequenceStep& step : std::span(sequence_->steps()).subspan(1)) {
+    DispatchFacts later;
+    later.packet = step.packet;
+    later.queue_index = step.queue_index;
+    later.kernel = step.kernel;
+    later.barriers_before = step.barriers_before;
+    describe_code(later);
+    facts.later.push_back(std::move(later));
+  }
+}
+
+// Everything that the dispatches can reach. Writes their code objects.
+std::vector<Allocation> Capture::closure_of(CaptureFacts& facts, const fs::path& partial) const {
+  auto regions = tool_.memory.closure(job_.kernel->agent);
+  std::set<std::uint64_t> seen;  // loaded code objects
+  const auto add = [&](DispatchFacts& dispatch, std::uint32_t step) {
+    dispatch.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *dispatch.code.bytes);
+    if (!seen.insert(dispatch.code.loaded.handle).second) return;
+    for (auto variables : {module_variables(*dispatch.kernel), unnamed_variables(dispatch, facts.unreadable)}) {
+      for (Allocation& variable : variables) variable.step = step;
+      add_variables(regions, std::move(variables));
+    }
+  };
+  add(facts, 0);
+  for (std::size_t i = 0; i < facts.later.size(); ++i) add(facts.later[i], static_cast<std::uint32_t>(i + 1));
+  return regions;
+}
+
+std::vector<std::byte> Capture::kernarg_of(const DispatchFacts& facts, Snapshot& snapshot) const {
   const auto size = kernarg_size(facts);
-  if (size == 0) return;
-  const auto va = reinterpret_cast<std::uint64_t>(as_dispatch(job_.packet).kernarg_address);
-  auto bytes = snapshot.read(va, size);
+  if (size == 0) return {};
+  auto bytes = snapshot.read(reinterpret_cast<std::uint64_t>(as_dispatch(facts.packet).kernarg_address), size);
   if (!bytes) throw Error("capture.kernarg", "the kernarg segment could not be read");
-  facts.kernarg = std::move(*bytes);
-  snapshot.holds_kernarg(va, pointer_values(facts));
+  return std::move(*bytes);
+}
+
+void Capture::read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const {
+  std::vector<std::uint64_t> segments;
+  std::vector<std::uint64_t> pointers;
+  const auto read = [&](DispatchFacts& dispatch) {
+    dispatch.kernarg = kernarg_of(dispatch, snapshot);
+    if (dispatch.kernarg.empty()) return;
+    segments.push_back(reinterpret_cast<std::uint64_t>(as_dispatch(dispatch.packet).kernarg_address));
+    const auto values = pointer_values(dispatch);
+    pointers.insert(pointers.end(), values.begin(), values.end());
+  };
+  read(facts);
+  for (DispatchFacts& later : facts.later) read(later);
+  if (!segments.empty()) snapshot.holds_kernarg(segments, pointers);
 }
 
 void Capture::take() {
@@ -123,6 +176,7 @@ void Capture::take() {
     throw Error("capture.timeout", "the packets before the dispatch did not end in time", longer(control_));
   }
 
+  if (sequence_) sequence_->await_whole(deadline, [this] { require_undisturbed(); });
   const auto started = Clock::now();
   auto facts = describe_target();
   set_phase(Phase::Snapshot);
@@ -130,14 +184,12 @@ void Capture::take() {
   cut_.hold(tool_.queues, *job_.queue, hold_limit);
   cut_.await_starting_copies(tool_.copies_starting, hold_limit);
   cut_.drain_copies(tool_.topology(), hold_limit);
+  if (sequence_) sequence_->require_closed();
 
   const auto partial = control_.work_dir / "capture.partial";
   remove_quietly(partial);  // of a process that was killed
   fs::create_directories(partial / "blobs/sha256");
-  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
-  auto regions = tool_.memory.closure(job_.kernel->agent);
-  add_variables(regions, module_variables(*job_.kernel));
-  add_variables(regions, unnamed_variables(facts));
+  auto regions = closure_of(facts, partial);
   Snapshot snapshot(partial, control_, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
     require_undisturbed();
     if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
@@ -150,13 +202,14 @@ void Capture::take() {
 
   set_phase(Phase::Running);
   gates_->open_target.set(0);
-  await_target(facts, deadline);
+  if (facts.each_state) await_steps(facts, snapshot, deadline);
+  if (facts.outcome == "completed") await_target(facts, deadline);
   set_phase(Phase::Snapshot);
   const auto before_post = Clock::now();
   facts.dispatch_wall_s = std::chrono::duration<double>(before_post - after_pre).count();
   if (facts.outcome == "completed") {
     snapshot.take_post();
-    facts.dispatch_ns = duration_ns(job_.kernel->agent, gates_->after);
+    facts.dispatch_ns = sequence_ ? sequence_->duration_ns(job_.kernel->agent) : duration_ns(job_.kernel->agent, gates_->after);
     if (!control_.stop_after) {
       // Everything is in staging buffers or on disk: the application may go on while the blobs are closed.
       facts.reasons = disturbances(snapshot);
@@ -168,12 +221,40 @@ void Capture::take() {
     }
   }
   if (facts.reasons.empty()) facts.reasons = disturbances(snapshot);
+  if (facts.outcome != "completed") {
+    snapshot.forget_between();
+    facts.each_state = false;
+  }
   const Index index = snapshot.finish();
   facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
   facts.raw_bytes = snapshot.raw_bytes();
   facts.stored_bytes = snapshot.stored_bytes();
   seal(facts, index);
+}
+
+// Of a sequence with every state: all dispatches but the last one, a snapshot behind each.
+void Capture::await_steps(CaptureFacts& facts, Snapshot& snapshot, Clock::time_point deadline) {
+  const auto& steps = sequence_->steps();
+  for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
+    while (steps[step].done->value() >= 1) {
+      if (disturbed()) return fault_of(facts);
+      if (Clock::now() >= deadline) throw Error("capture.timeout", "the dispatches did not end in time", longer(control_));
+      std::this_thread::sleep_for(step_poll);
+    }
+    set_phase(Phase::Snapshot);
+    snapshot.take_between();
+    set_phase(Phase::Running);
+    sequence_->open(step + 1);
+  }
+}
+
+// A fault of the dispatch that runs is part of the capture; whatever else stops a queue is not.
+void Capture::fault_of(CaptureFacts& facts) const {
+  if (!faulted_) return require_undisturbed();
+  facts.outcome = "fault";
+  facts.fault_va = fault_va_.load();
+  if (sequence_) facts.fault_step = sequence_->first_unfinished();
 }
 
 void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
@@ -185,12 +266,7 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
     cut_.reasons.push_back("other queues were let go while the dispatch ran, which took longer than 10 s");
     waited = wait_done(gates_->after, deadline, stop);
   }
-  if (waited == Waited::Stopped && faulted_) {
-    facts.outcome = "fault";
-    facts.fault_va = fault_va_.load();
-    return;
-  }
-  if (waited == Waited::Stopped) require_undisturbed();
+  if (waited == Waited::Stopped) return fault_of(facts);
   if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(control_));
 }
 
@@ -220,12 +296,19 @@ void Capture::forward_completion() noexcept {
   if (completed_.exchange(true)) return;
   // Unbounded on purpose: whenever the dispatch ends, the application must learn of it. A queue that stopped never ends it.
   const auto stop = [this] { return disturbed(); };
+  const auto restore_profiling = [this] {
+    if (!job_.queue->profiled && job_.queue->alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(job_.queue->queue, 0);
+  };
+  if (sequence_) {
+    if (sequence_->forward(stop)) restore_profiling();
+    return;
+  }
   while (true) {
     const auto waited = wait_done(gates_->after, Clock::now() + std::chrono::hours(1), stop);
     if (waited == Waited::Stopped) return;
     if (waited == Waited::Done) break;
   }
-  if (!job_.queue->profiled && job_.queue->alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(job_.queue->queue, 0);
+  restore_profiling();
   complete_for_application(as_dispatch(job_.packet).completion_signal, gates_->after);
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr const char* error_code = "capture.control";
 constexpr unsigned max_threads = 64;
+constexpr std::uint64_t max_steps = 1024;
 
 std::optional<Dim3> dimensions(const Fields& fields, const char* name) {
   if (fields.is_null(name)) return std::nullopt;
@@ -30,6 +31,20 @@ Mode parse_mode(const Fields& fields) {
   fields.fail("mode", "\"capture\", \"list\", \"profile\" or \"attach\"");
 }
 
+SequenceControl sequence_of(const Fields& fields) {
+  SequenceControl sequence;
+  if (!fields.is_null("count")) sequence.count = fields.u64("count", max_steps);
+  sequence.last_kernel = fields.string_or_null("last_kernel");
+  if (fields.has("last_match")) sequence.last_match = parse_match_mode(fields.string("last_match"));
+  if (sequence.count.has_value() == sequence.last_kernel.has_value()) fields.fail("count", "or last_kernel, one of them");
+  if (sequence.count && *sequence.count < 2) fields.fail("count", "2 or more");
+  if (fields.has("per_queue")) sequence.per_queue = fields.boolean("per_queue");
+  const auto& states = fields.string("states");
+  if (states != "each" && states != "end") fields.fail("states", "\"each\" or \"end\"");
+  sequence.each_state = states == "each";
+  return sequence;
+}
+
 }  // namespace
 
 Control read_control(const std::filesystem::path& path) {
@@ -44,6 +59,7 @@ Control read_control(const std::filesystem::path& path) {
   if (fields.has("dispatch")) control.dispatch = fields.u64("dispatch");
   control.launch = {dimensions(fields, "grid"), dimensions(fields, "workgroup")};
   if (!fields.is_null("when")) control.when = read_predicates(document.at("when"), error_code);
+  if (!fields.is_null("sequence")) control.sequence = sequence_of(fields.object("sequence"));
   if (fields.has("after")) {
     const auto& after = fields.string("after");
     if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");

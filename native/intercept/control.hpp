@@ -19,6 +19,15 @@ enum class Mode {
   Attach,   // nothing is captured until a request comes (attach.hpp)
 };
 
+// Several dispatches of one queue, from the n-th that is meant on.
+struct SequenceControl {
+  std::optional<std::uint64_t> count;      // up to so many that are meant, the first included
+  std::optional<std::string> last_kernel;  // or up to the next of this kernel
+  MatchMode last_match = MatchMode::Auto;
+  bool per_queue = false;   // `dispatch` counts every dispatch of each queue
+  bool each_state = false;  // the state behind each of them is captured
+};
+
 struct Control {
   Mode mode = Mode::Capture;
   std::filesystem::path work_dir;
@@ -28,6 +37,7 @@ struct Control {
   LaunchFilter launch;
   std::vector<Predicate> when;  // none: every dispatch that matches
   double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
+  std::optional<SequenceControl> sequence;
   bool stop_after = false;
   double timeout_s = 300;
   unsigned threads = 2;

@@ -68,7 +68,7 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
                if (!kernel->matched.load(std::memory_order_relaxed)) return false;
-               auto wanted = capture.wants(*kernel, packet);
+               auto wanted = capture.wants(*kernel, packet, index);
                if (!wanted) return false;
                flush();
                return capture.begin(state, *kernel, packet, index, std::move(*wanted), writer);

@@ -65,14 +65,15 @@ bool is_pointer(const KernelArgument& argument) {
   return argument.size == sizeof(std::uint64_t) && std::find(kinds.begin(), kinds.end(), argument.value_kind) != kinds.end();
 }
 
-std::optional<std::uint64_t> pointer_value(const KernelArgument& argument, const CaptureFacts& facts) {
+std::optional<std::uint64_t> pointer_value(const KernelArgument& argument, const DispatchFacts& facts) {
   if (!is_pointer(argument) || argument.offset + sizeof(std::uint64_t) > facts.kernarg.size()) return std::nullopt;
   std::uint64_t va = 0;
   std::memcpy(&va, facts.kernarg.data() + argument.offset, sizeof va);
   return va;
 }
 
-Json argument_document(const KernelArgument& argument, CaptureFacts& facts, const Index& index) {
+Json argument_document(const KernelArgument& argument, const DispatchFacts& facts, std::vector<Unreadable>& unreadable,
+                       const Index& index) {
   Json entry = {{"offset", argument.offset}, {"size", argument.size},      {"kind", argument.value_kind},
                 {"name", argument.name},     {"type", argument.type_name}, {"region", nullptr},
                 {"region_offset", nullptr}};
@@ -84,28 +85,55 @@ Json argument_document(const KernelArgument& argument, CaptureFacts& facts, cons
     entry["region"] = held.alias_of.value_or(static_cast<std::uint32_t>(*region));
     entry["region_offset"] = va - held.va;
   } else if (!argument.hidden()) {
-    facts.unreadable.push_back({va, 0, "argument " + (argument.name.empty() ? "at offset " + std::to_string(argument.offset)
+    unreadable.push_back({va, 0, "argument " + (argument.name.empty() ? "at offset " + std::to_string(argument.offset)
                                                                              : argument.name) +
                                            " points to memory that is not in the closure"});
   }
   return entry;
 }
 
-Json dispatch_document(const CaptureFacts& facts) {
+Json dispatch_document(const DispatchFacts& facts) {
   const auto dispatch = as_dispatch(facts.packet);
   const auto dims = (dispatch.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS) &
                     ((1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
-  return {{"match_index", facts.match_index},
-          {"queue_index", facts.queue_index},
-          {"dims", dims},
-          {"grid", {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z}},
-          {"workgroup", {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z}},
-          {"group_segment_bytes", dispatch.group_segment_size},
-          {"private_segment_bytes", dispatch.private_segment_size},
-          {"kernarg_va", reinterpret_cast<std::uint64_t>(dispatch.kernarg_address)},
-          {"kernel_object_va", dispatch.kernel_object},
-          {"header", dispatch.header},
-          {"packet", hex_of(&facts.packet, sizeof facts.packet)}};
+  Json document = {{"queue_index", facts.queue_index},
+                   {"dims", dims},
+                   {"grid", {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z}},
+                   {"workgroup", {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z}},
+                   {"group_segment_bytes", dispatch.group_segment_size},
+                   {"private_segment_bytes", dispatch.private_segment_size},
+                   {"kernarg_va", reinterpret_cast<std::uint64_t>(dispatch.kernarg_address)},
+                   {"kernel_object_va", dispatch.kernel_object},
+                   {"header", dispatch.header},
+                   {"packet", hex_of(&facts.packet, sizeof facts.packet)}};
+  if (facts.match_index) document["match_index"] = *facts.match_index;
+  return document;
+}
+
+// What every dispatch of a capture has.
+Json step_document(const DispatchFacts& facts, std::vector<Unreadable>& unreadable, const Index& index) {
+  return {{"kernel", {{"name", facts.kernel->name}, {"demangled", facts.kernel->demangled}, {"symbol", facts.kernel->symbol}}},
+          {"dispatch", dispatch_document(facts)},
+          {"kernarg", kernarg_document(facts, unreadable, index)},
+          {"code_object",
+           {{"digest", digest_text(facts.code_blob.digest)},
+            {"size", facts.code_blob.size},
+            {"isa", facts.isa},
+            {"load_va", facts.load.va},
+            {"load_size", facts.load.size}}}};
+}
+
+Json sequence_document(CaptureFacts& facts, const Index& index) {
+  Json later = Json::array();
+  for (const DispatchFacts& step : facts.later) {
+    Json barriers = Json::array();
+    for (const BarrierFacts& barrier : step.barriers_before) {
+      barriers.push_back({{"type", barrier.type}, {"barrier", barrier.ordered}, {"waits_for", barrier.waits_for}});
+    }
+    later.push_back(step_document(step, facts.unreadable, index));
+    later.back()["barriers_before"] = std::move(barriers);
+  }
+  return {{"states", facts.each_state ? "each" : "end"}, {"later", std::move(later)}};
 }
 
 Json device_document(hsa_agent_t agent, const Topology& topology) {
@@ -139,7 +167,7 @@ Json unreadable_document(const std::vector<Unreadable>& list) {
 
 }  // namespace
 
-std::uint32_t kernarg_size(const CaptureFacts& facts) {
+std::uint32_t kernarg_size(const DispatchFacts& facts) {
   if (facts.description) return facts.description->kernarg_bytes;
   if (facts.kernel->kernarg_size_attribute > 0) return facts.kernel->kernarg_size_attribute;
   throw Error("capture.kernarg-size", "the size of the kernarg segment of " + facts.kernel->demangled + " is not known",
@@ -179,19 +207,28 @@ std::vector<Allocation> module_variables(const KernelEntry& kernel) {
   return visit.variables;
 }
 
-void ask_runtime(CaptureFacts& facts, const Topology& topology) {
+namespace {
+
+void locate_code(DispatchFacts& facts) {
   facts.load = load_range(facts.code.loaded);
   if (facts.isa.empty()) facts.isa = agent_isa(facts.kernel->agent);
+}
+
+}  // namespace
+
+void ask_runtime(CaptureFacts& facts, const Topology& topology) {
+  locate_code(facts);
+  for (DispatchFacts& step : facts.later) locate_code(step);
   facts.device = device_document(facts.kernel->agent, topology);
   facts.runtime = runtime_document();
 }
 
-std::vector<Allocation> unnamed_variables(CaptureFacts& facts) {
+std::vector<Allocation> unnamed_variables(const DispatchFacts& facts, std::vector<Unreadable>& unreadable) {
   const auto& range = facts.load;
   std::vector<Allocation> variables;
   for (const auto& hidden : hidden_variables(*facts.code.bytes)) {
     if (!range.delta) {
-      facts.unreadable.push_back({0, 0, "variable " + hidden.name + " of the code object is not exported: its contents are not captured"});
+      unreadable.push_back({0, 0, "variable " + hidden.name + " of the code object is not exported: its contents are not captured"});
       continue;
     }
     Allocation variable;
@@ -215,7 +252,7 @@ void add_variables(std::vector<Allocation>& regions, std::vector<Allocation> var
   std::sort(regions.begin(), regions.end(), [](const Allocation& a, const Allocation& b) { return a.va < b.va; });
 }
 
-std::vector<std::uint64_t> pointer_values(const CaptureFacts& facts) {
+std::vector<std::uint64_t> pointer_values(const DispatchFacts& facts) {
   std::vector<std::uint64_t> values;
   if (!facts.description) return values;
   for (const KernelArgument& argument : facts.description->arguments)
@@ -223,42 +260,33 @@ std::vector<std::uint64_t> pointer_values(const CaptureFacts& facts) {
   return values;
 }
 
-Json kernarg_document(CaptureFacts& facts, const Index& index) {
+Json kernarg_document(const DispatchFacts& facts, std::vector<Unreadable>& unreadable, const Index& index) {
   Json arguments = Json::array();
   if (facts.description) {
-    for (const auto& argument : facts.description->arguments) arguments.push_back(argument_document(argument, facts, index));
+    for (const auto& argument : facts.description->arguments) arguments.push_back(argument_document(argument, facts, unreadable, index));
   }
   return {{"size", facts.kernarg.size()}, {"bytes", to_hex(facts.kernarg)}, {"args", std::move(arguments)}};
 }
 
 Json capture_document(CaptureFacts& facts, const Index& index) {
-  Json kernarg = kernarg_document(facts, index);  // first: it adds to facts.unreadable
-  Json dispatch_ns = nullptr;
-  if (facts.dispatch_ns) dispatch_ns = *facts.dispatch_ns;
-  Json fault_va = nullptr;
-  if (facts.fault_va) fault_va = *facts.fault_va;
-  return {{"schema", "kerncap.capture/1"},
-          {"kernel", {{"name", facts.kernel->name}, {"demangled", facts.kernel->demangled}, {"symbol", facts.kernel->symbol}}},
-          {"dispatch", dispatch_document(facts)},
-          {"kernarg", std::move(kernarg)},
-          {"code_object",
-           {{"digest", digest_text(facts.code_blob.digest)},
-            {"size", facts.code_blob.size},
-            {"isa", facts.isa},
-            {"load_va", facts.load.va},
-            {"load_size", facts.load.size}}},
-          {"device", facts.device},
-          {"runtime", facts.runtime},
-          {"consistency", {{"state", facts.reasons.empty() ? "consistent" : "best-effort"}, {"reasons", facts.reasons}}},
-          {"outcome", {{"status", facts.outcome}, {"fault_va", std::move(fault_va)}}},
-          {"trigger", facts.trigger},
-          {"unreadable", unreadable_document(facts.unreadable)},
-          {"timing",
-           {{"dispatch_ns", std::move(dispatch_ns)},
-            {"dispatch_wall_s", facts.dispatch_wall_s},
-            {"snapshot_s", facts.snapshot_s},
-            {"raw_bytes", facts.raw_bytes},
-            {"stored_bytes", facts.stored_bytes}}}};
+  Json document = step_document(facts, facts.unreadable, index);
+  if (!facts.later.empty()) document["sequence"] = sequence_document(facts, index);
+  Json outcome = {{"status", facts.outcome}, {"fault_va", nullptr}};
+  if (facts.fault_va) outcome["fault_va"] = *facts.fault_va;
+  if (facts.fault_step) outcome["step"] = *facts.fault_step;
+  document["schema"] = "kerncap.capture/1";
+  document["device"] = facts.device;
+  document["runtime"] = facts.runtime;
+  document["consistency"] = {{"state", facts.reasons.empty() ? "consistent" : "best-effort"}, {"reasons", facts.reasons}};
+  document["outcome"] = std::move(outcome);
+  document["trigger"] = facts.trigger;
+  document["unreadable"] = unreadable_document(facts.unreadable);  // complete by now
+  document["timing"] = {{"dispatch_ns", facts.dispatch_ns ? Json(*facts.dispatch_ns) : Json(nullptr)},
+                        {"dispatch_wall_s", facts.dispatch_wall_s},
+                        {"snapshot_s", facts.snapshot_s},
+                        {"raw_bytes", facts.raw_bytes},
+                        {"stored_bytes", facts.stored_bytes}};
+  return document;
 }
 
 }  // namespace kerncap::intercept

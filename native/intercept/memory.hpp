@@ -33,6 +33,7 @@ struct Allocation {
   std::set<std::uint64_t> access;  // agents that were given access beside the owner
   bool open_to_all = false;
   std::string symbol;                // of a variable
+  std::uint32_t step = 0;            // of a variable in a sequence: the first dispatch whose code object holds it
   std::uint64_t physical = 0;  // vmem: number of the physical allocation; 0: none, or mapped from within it
 
   std::uint64_t end() const { return va + size; }

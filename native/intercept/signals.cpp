@@ -54,11 +54,15 @@ std::uint64_t to_ticks(Clock::duration duration) {
   return static_cast<std::uint64_t>(seconds * static_cast<double>(ticks_per_second()));
 }
 
-std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal) {
-  hsa_amd_profiling_dispatch_time_t time{};
-  if (hsa().amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal.handle(), &time) != HSA_STATUS_SUCCESS) return std::nullopt;
-  if (time.start == 0 || time.end <= time.start) return std::nullopt;
-  return static_cast<std::uint64_t>(static_cast<double>(time.end - time.start) * 1e9 / static_cast<double>(ticks_per_second()));
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal) { return duration_ns(agent, signal, signal); }
+
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& first, const Signal& last) {
+  const auto get = hsa().amd.hsa_amd_profiling_get_dispatch_time_fn;
+  hsa_amd_profiling_dispatch_time_t begun{};
+  hsa_amd_profiling_dispatch_time_t ended{};
+  if (get(agent, first.handle(), &begun) != HSA_STATUS_SUCCESS || get(agent, last.handle(), &ended) != HSA_STATUS_SUCCESS) return std::nullopt;
+  if (begun.start == 0 || ended.end <= begun.start) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<double>(ended.end - begun.start) * 1e9 / static_cast<double>(ticks_per_second()));
 }
 
 Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop) {

@@ -45,6 +45,9 @@ std::uint64_t to_ticks(Clock::duration duration);  // of HSA's waits
 // Of the dispatch on this agent that completed the signal; nothing when it has no time stamps.
 std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& signal);
 
+// From the start of one dispatch to the end of another.
+std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& first, const Signal& last);
+
 // What a packet processor would have done to the application's signal: time stamps, then a decrement that wakes its waiters.
 void complete_for_application(hsa_signal_t application, const Signal& own);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -30,7 +31,16 @@ Region describe(const Allocation& allocation, std::uint32_t agent) {
   region.flags = allocation.flags;
   if (!allocation.symbol.empty()) region.symbol = allocation.symbol;
   region.agent = agent;
+  region.step = allocation.step;
   return region;
+}
+
+std::vector<Chunk> changed_chunks(const std::vector<std::pair<std::uint64_t, ChunkTicket>>& read) {
+  std::vector<Chunk> changed;
+  for (const auto& [at, ticket] : read) {
+    if (!ticket.unchanged()) changed.push_back(ticket.chunk());
+  }
+  return changed;
 }
 
 }  // namespace
@@ -88,6 +98,10 @@ void Snapshot::complete(Pending pending, Reading reading) {
     case Reading::Pre:
       ticket = entry.pre.emplace_back(writer_.submit(pending.at, bytes));
       break;
+    case Reading::Between:
+      ticket = writer_.submit(pending.at, bytes, entry.before(index).raw_digest());
+      entry.post.emplace_back(pending.at, ticket);
+      break;
     case Reading::Post:
       ticket = writer_.submit(pending.at, bytes, entry.pre[index].raw_digest());
       entry.post.emplace_back(pending.at, ticket);
@@ -126,12 +140,12 @@ void Snapshot::complete_all(Reading reading) {
   }
 }
 
-void Snapshot::pass(bool post) {
+void Snapshot::pass(Reading reading) {
+  const bool post = reading != Reading::Pre;
   const auto matters = [&](const Entry& entry, bool device) {
     return !entry.failed && entry.original == nullptr && (entry.region.segment == Segment::device) == device &&
            !(post && entry.kernarg);
   };
-  const auto reading = post ? Reading::Post : Reading::Pre;
   for (const bool device : {!post, post}) {
     for (Entry& entry : entries_) {
       if (matters(entry, device)) read_region(entry, reading);
@@ -164,6 +178,10 @@ void Snapshot::settle() {
 
 ChunkTicket& Snapshot::Entry::current(std::size_t chunk) { return post.empty() ? pre[chunk] : post[chunk].second; }
 
+const ChunkTicket& Snapshot::Entry::before(std::size_t chunk) const {
+  return between.empty() || between.back().empty() ? pre[chunk] : between.back()[chunk].second;
+}
+
 void Snapshot::Entry::wait() {
   for (std::size_t chunk = 0; chunk < pre.size(); ++chunk) current(chunk).wait();
 }
@@ -192,7 +210,7 @@ std::vector<std::string> Snapshot::unsettled() const {
   return reasons;
 }
 
-void Snapshot::take_pre() { pass(false); }
+void Snapshot::take_pre() { pass(Reading::Pre); }
 
 void Snapshot::take_post() {
   // The digests of the first pass are what the second one compares with.
@@ -200,8 +218,20 @@ void Snapshot::take_post() {
     if (entry.failed) continue;
     for (const auto& ticket : entry.pre) ticket.wait();
   }
-  pass(true);
+  pass(Reading::Post);
 }
+
+void Snapshot::take_between() {
+  for (const Entry& entry : entries_) {
+    if (entry.failed) continue;
+    for (std::size_t chunk = 0; chunk < entry.pre.size(); ++chunk) entry.before(chunk).wait();
+  }
+  pass(Reading::Between);
+  ++states_between_;
+  for (Entry& entry : entries_) entry.between.push_back(std::exchange(entry.post, {}));
+}
+
+void Snapshot::forget_between() { states_between_ = 0; }
 
 std::vector<const Snapshot::Entry*> Snapshot::readable() const {
   std::vector<const Entry*> list;
@@ -218,8 +248,9 @@ Index Snapshot::finish() {
   for (const Entry* entry : entries) {
     Region region = describe(entry->region, topology_.gpu_ordinal(entry->region.owner));
     for (const auto& ticket : entry->pre) region.pre.push_back(ticket.chunk());
-    for (const auto& [at, ticket] : entry->post) {
-      if (!ticket.unchanged()) region.post.push_back(ticket.chunk());
+    region.post = changed_chunks(entry->post);
+    if (entry->original == nullptr) {
+      for (std::size_t state = 0; state < states_between_; ++state) region.between.push_back(changed_chunks(entry->between[state]));
     }
     if (entry->original != nullptr) {
       const auto at = std::find(entries.begin(), entries.end(), entry->original);
@@ -253,14 +284,14 @@ void Snapshot::holds_launches(const std::vector<std::uint64_t>& kernarg_vas) {
   }
 }
 
-void Snapshot::holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments) {
+void Snapshot::holds_kernarg(const std::vector<std::uint64_t>& vas, const std::vector<std::uint64_t>& arguments) {
   for (Entry& entry : entries_) {
     Allocation& region = entry.region;
     const auto inside = [&](std::uint64_t at) { return at >= region.va && at < region.end(); };
     if (std::any_of(arguments.begin(), arguments.end(), inside)) {
       entry.kernarg = false;
       if (region.segment == Segment::kernarg) region.segment = Segment::host;
-    } else if (inside(va)) {
+    } else if (std::any_of(vas.begin(), vas.end(), inside)) {
       entry.kernarg = true;
       region.flags.emplace_back("holds-kernarg");
       if (region.segment == Segment::host && region.kind == RegionKind::pool) region.segment = Segment::kernarg;

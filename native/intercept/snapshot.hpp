@@ -35,16 +35,20 @@ class Snapshot {
   // The chunks that are not as before: host memory first. Kernarg segments are left out: host threads write the arguments of
   // later launches there while the dispatch runs, and kernels only read them.
   void take_post();
+  // Between two dispatches of a sequence: the chunks that are not as in the state before.
+  void take_between();
+  // The dispatch after the last take_between() did not end: what is left has no states in between.
+  void forget_between();
   // Closes the blobs. Regions that could not be read are not part of it.
   Index finish();
 
   // Bytes at a device address of a region in the closure (the kernarg segment), or nothing.
   std::optional<std::vector<std::byte>> read(std::uint64_t va, std::size_t size);
-  // The region of `va` is used for kernarg segments: it has no post-state. In host memory it also counts as segment `kernarg`
+  // The regions of `vas` are used for kernarg segments: they have no post-state. In host memory it also counts as segment `kernarg`
   // (HIP 5.7.1 takes kernarg segments from a pool without that flag, HIP 6.4.3 from device memory where there is a large BAR).
   // But a region that one of the arguments points into is compared like any other, whatever else it is used for (HIP places
   // what a grid barrier counts in beside the arguments of a cooperative launch).
-  void holds_kernarg(std::uint64_t va, const std::vector<std::uint64_t>& arguments);
+  void holds_kernarg(const std::vector<std::uint64_t>& vas, const std::vector<std::uint64_t>& arguments);
 
   // Launches of other queues have their arguments at these addresses: host threads write there all the time, and nothing else
   // is kept there, so that such regions need not settle.
@@ -60,7 +64,9 @@ class Snapshot {
   struct Entry {
     Allocation region;
     std::vector<ChunkTicket> pre;
-    std::vector<std::pair<std::uint64_t, ChunkTicket>> post;
+    using Changed = std::vector<std::pair<std::uint64_t, ChunkTicket>>;
+    Changed post;
+    std::vector<Changed> between;  // of each dispatch of a sequence but the last
     bool kernarg = false;
     bool launches = false;
     bool failed = false;
@@ -71,6 +77,7 @@ class Snapshot {
     Entry* original = nullptr;  // whose memory this is another mapping of: it is read there
 
     ChunkTicket& current(std::size_t chunk);  // in the state that is being read
+    const ChunkTicket& before(std::size_t chunk) const;  // in the state before it
     void wait();
     bool take_again();  // what has been read again takes the place of what was before, where it differs
   };
@@ -81,8 +88,8 @@ class Snapshot {
     std::size_t size;
   };
   void find_aliases();
-  enum class Reading { Pre, Post, Again };
-  void pass(bool post);
+  enum class Reading { Pre, Between, Post, Again };
+  void pass(Reading reading);
   void settle();
   void read_region(Entry& entry, Reading reading);
   void complete(Pending pending, Reading reading);
@@ -98,6 +105,7 @@ class Snapshot {
   std::vector<Entry> entries_;
   std::deque<Pending> pending_;
   std::vector<Unreadable> unreadable_;
+  std::size_t states_between_ = 0;
 };
 
 }  // namespace kerncap::intercept

@@ -27,7 +27,7 @@ hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
 
 Tool::Tool(Control wanted)
     : control(std::move(wanted)),
-      kernels(KernelSelector(control.kernel, control.match), control.mode == Mode::Attach),
+      kernels(KernelSelector(control.kernel, control.match), control.mode == Mode::Attach || control.sequence),
       capture_(new Capture(*this, control)),
       pid_(getpid()) {
   memory.set_hold_limit(hold_limit(control));
