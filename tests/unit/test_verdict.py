@@ -383,7 +383,7 @@ def test_write_set_from_a_trace(bundle: Bundle, tmp_path: Path) -> None:
         },
     ]
     trace.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = read_trace(trace, 2, bundle.index, [(2, moved)])
+    found = read_trace(trace, (2,), bundle.index, [(2, moved)])
     assert found.written == ((0, 16, 8), (2, 4, 4))
     assert found.read_first == ((0, 0, 4),)
     assert found.outside_bytes == 32
@@ -392,7 +392,25 @@ def test_write_set_from_a_trace(bundle: Bundle, tmp_path: Path) -> None:
     assert found.touches(80, 8)
     assert not found.touches(4096, 1 << 20)
     with pytest.raises(ReplayError):
-        read_trace(trace, 3, bundle.index, [])
+        read_trace(trace, (3,), bundle.index, [])
+
+
+def test_write_set_of_a_sequence(bundle: Bundle, tmp_path: Path) -> None:
+    """What one dispatch read and an earlier one had stored is not read first."""
+    trace = tmp_path / "trace"
+    va = bundle.index.regions[0].va
+    steps = [
+        {"kernel_object": 1, "written": [[va, 8]], "read_first": [[va + 32, 4]]},
+        {"kernel_object": 9, "written": [[va + 100, 4]], "read_first": []},
+        {"kernel_object": 2, "written": [[va + 8, 8]], "read_first": [[va, 4], [va + 16, 4]]},
+        {"kernel_object": 1, "written": [], "read_first": [[va + 8, 8], [va + 60, 4]]},
+    ]
+    trace.write_text("".join(json.dumps(step) + "\n" for step in steps))
+    found = read_trace(trace, (1, 2, 1), bundle.index, [])
+    assert found.written == ((0, 0, 16),)
+    assert found.read_first == ((0, 16, 4), (0, 32, 4), (0, 60, 4))
+    with pytest.raises(ReplayError, match="0x1"):
+        read_trace(trace, (1, 2, 1, 1), bundle.index, [])
 
 
 def test_a_result_of_another_schema_is_refused() -> None:

@@ -1,0 +1,133 @@
+"""Several dispatches of one queue captured as one: launched one by one, as a HIP graph, and what breaks a sequence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workbench import Workbench
+
+TARGET = "gfx942"
+DEVICE = ("--device", f"vgpu:{TARGET}")
+CHAIN = ["stretch", "accumulate", "mix"]
+
+
+def extract(workbench: Workbench, out: Path, mode: str, *options: str) -> Path:
+    done = workbench.kerncap("extract", *options, "-o", out, *DEVICE, "--", workbench.program("sequence"), mode)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "EXIT-SUCCESS" in done.stdout
+    assert "faithful" in done.stdout, done.stdout
+    return out
+
+
+def kernels(workbench: Workbench, bundle: Path) -> list[str]:
+    document = json.loads(workbench.kerncap("inspect", bundle, "--json").stdout)
+    return [step["kernel"]["demangled"].partition("(")[0] for step in document["sequence"]]
+
+
+def read(reproducer: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((reproducer / "capture" / "capture.json").read_text())
+    return document
+
+
+@pytest.fixture(scope="module")
+def chain(workbench: Workbench) -> Path:
+    """stretch, accumulate, mix with the state behind each."""
+    out = workbench.work / "sequence-each.kcap"
+    return extract(workbench, out, "stream", "--range", "stretch..mix", "--post", "each")
+
+
+@pytest.mark.parametrize("mode", ["stream", "timed", "graph"])
+def test_a_range_of_kernels(workbench: Workbench, tmp_path: Path, mode: str) -> None:
+    """`timed` measures with events between them, whose packets have completion signals of the application's."""
+    reproducer = extract(workbench, tmp_path / "range.kcap", mode, "--range", "stretch..mix")
+    assert kernels(workbench, reproducer) == CHAIN
+    capture = read(reproducer)
+    assert capture["consistency"] == {"state": "consistent", "reasons": []}
+    assert capture["sequence"]["states"] == "end"
+    assert capture["timing"]["dispatch_ns"] > 0
+    barriers = [barrier for step in capture["sequence"]["later"] for barrier in step["barriers_before"]]
+    assert bool(barriers) == (mode == "timed")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        # The dispatches of other kernels between them belong to it.
+        (("stretch", "--dispatches", "0..1"), [*CHAIN, "stretch"]),
+        # The first dispatch of this queue is fill.
+        (("--dispatches", "1..3"), CHAIN),
+        (("--range", "mix..mix"), ["mix", *CHAIN]),
+    ],
+)
+def test_numbers_of_dispatches(
+    workbench: Workbench, tmp_path: Path, options: tuple[str, ...], expected: list[str]
+) -> None:
+    assert kernels(workbench, extract(workbench, tmp_path / "some.kcap", "stream", *options)) == expected
+
+
+def test_each_dispatch_alone(workbench: Workbench, chain: Path) -> None:
+    whole = workbench.verdict("replay", chain, *DEVICE)
+    alone = [workbench.verdict("replay", chain, "--only", str(number), *DEVICE) for number in range(3)]
+    assert [verdict["verdict"] for verdict in (whole, *alone)] == ["faithful"] * 4
+    assert [verdict["kernel"].partition("(")[0] for verdict in alone] == CHAIN
+    assert whole["timing_ns"][0] >= sum(verdict["timing_ns"][0] for verdict in alone) * 0.5
+    hsaco = workbench.variant("sequence", TARGET, "nothing")
+    assert workbench.verdict("replay", chain, "--only", "0", "--hsaco", hsaco, *DEVICE)["verdict"] == "differs"
+    # What the variant leaves out is another kernel's work.
+    assert workbench.verdict("replay", chain, "--only", "1", "--hsaco", hsaco, *DEVICE)["verdict"] == "equivalent"
+
+
+def test_another_kernel_or_another_order_differs(workbench: Workbench, chain: Path, tmp_path: Path) -> None:
+    right = workbench.variant("sequence", TARGET, "wrong-constant").with_name("sequence-right.hsaco")
+    argv = ["hipcc", f"--offload-arch={TARGET}", "--cuda-device-only", "--no-gpu-bundle-output", "-O1"]
+    workbench.container.run([*argv, workbench.sources / "sequence.hip", "-o", right], check=True)
+    assert workbench.verdict("validate", chain, "--hsaco", right, *DEVICE)["verdict"] == "equivalent"
+    for variant in ("nothing", "wrong-constant"):
+        hsaco = workbench.variant("sequence", TARGET, variant)
+        verdict = workbench.verdict("validate", chain, "--hsaco", hsaco, "--kernel", "stretch", *DEVICE)
+        assert verdict["verdict"] == "differs"
+    swapped = tmp_path / "swapped.kcap"
+    workbench.container.run(["cp", "-r", chain, swapped], check=True)
+    capture = read(swapped)
+    capture["sequence"]["later"].reverse()
+    (swapped / "capture" / "capture.json").write_text(json.dumps(capture))
+    assert workbench.verdict("replay", swapped, *DEVICE)["verdict"] == "differs"
+
+
+def test_sealed_and_unpacked_again(workbench: Workbench, chain: Path, tmp_path: Path) -> None:
+    sealed, again = tmp_path / "chain.kcap.tar", tmp_path / "again.kcap"
+    for argv in (("pack", chain, "-o", sealed), ("verify", sealed, "--deep"), ("unpack", sealed, again)):
+        done = workbench.kerncap(*argv)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert read(again)["sequence"] == read(chain)["sequence"]
+    assert workbench.verdict("replay", sealed, *DEVICE)["verdict"] == "faithful"
+    assert workbench.verdict("replay", sealed, "--only", "2", *DEVICE)["verdict"] == "faithful"
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("sync", "the application submitted no more for 5 s"),
+        ("copy", "a copy that the application starts waits for one of them"),
+        ("event", "waits for work outside of its queue"),
+    ],
+)
+def test_what_is_no_sequence_is_refused_and_the_application_goes_on(
+    workbench: Workbench, tmp_path: Path, mode: str, why: str
+) -> None:
+    out = tmp_path / "none.kcap"
+    program = workbench.program("sequence")
+    said = workbench.error(5, "extract", "--range", "stretch..mix", "-o", out, *DEVICE, "--", program, mode)
+    assert "EXIT-SUCCESS" in said["stdout"]
+    assert "capture.sequence-broken" in said["stderr"]
+    assert why in said["stderr"]
+    assert not out.exists()
+
+
+def test_only_needs_the_states_between(workbench: Workbench, tmp_path: Path) -> None:
+    reproducer = extract(workbench, tmp_path / "end.kcap", "graph", "--range", "stretch..mix")
+    assert "usage.no-states" in workbench.error(2, "replay", reproducer, "--only", "1", *DEVICE)["stderr"]
+    assert "usage.check-sequence" in workbench.error(2, "replay", reproducer, "--check", "race", *DEVICE)["stderr"]
