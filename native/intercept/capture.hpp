@@ -7,7 +7,7 @@
 //
 // Of a sequence (sequence.hpp) the target is the first dispatch; the others follow, and the last two barriers come behind them.
 //
-// Whatever fails, the gates are opened and the application goes on. The worker is in capture_worker.cpp. Called by hooks_queue.cpp and entry.cpp.
+// Whatever fails, the gates are opened and the application goes on. The worker is in capture_worker.cpp and capture_facts.cpp. Called by hooks_queue.cpp and entry.cpp.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -38,6 +38,20 @@ TEST_F(ControlFile, ReadsEverything) {
   EXPECT_EQ(control.zstd_level, -1);
 }
 
+TEST_F(ControlFile, Sequence) {
+  const std::string head = R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k", "sequence": )";
+  const auto control = read_control(write(head + R"({"count": 3, "last_kernel": null, "last_match": "base", "per_queue": true, "states": "each"}})"));
+  ASSERT_TRUE(control.sequence);
+  EXPECT_EQ(control.sequence->count, 3u);
+  EXPECT_TRUE(control.sequence->per_queue);
+  EXPECT_TRUE(control.sequence->each_state);
+  EXPECT_EQ(read_control(write(head + R"({"last_kernel": "z", "states": "end"}})")).sequence->last_kernel, "z");
+  for (const char* rest : {R"({"states": "end"}})", R"({"count": 1, "states": "end"}})", R"({"count": 1025, "states": "end"}})",
+                           R"({"count": 2, "last_kernel": "z", "states": "end"}})", R"({"count": 2, "states": "some"}})", R"({"count": 2}})"}) {
+    EXPECT_THROW(read_control(write(head + rest)), Error) << rest;
+  }
+}
+
 TEST_F(ControlFile, NullKernelOnlyLists) {
   EXPECT_FALSE(read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": null})")).kernel);
 }

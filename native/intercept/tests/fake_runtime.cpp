@@ -224,6 +224,7 @@ void fill_amd(AmdExtTable& amd) {
   amd.hsa_amd_queue_intercept_register_fn = intercept_register;
 }
 
+bool is_kernel(const hsa_kernel_dispatch_packet_t& packet) { return (packet.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH; }
 bool is_barrier(const hsa_kernel_dispatch_packet_t& packet) { return (packet.header & 0xff) == HSA_PACKET_TYPE_BARRIER_AND; }
 
 hsa_signal_t dependency(const hsa_kernel_dispatch_packet_t& packet) {
@@ -280,7 +281,7 @@ void Runtime::run_queue(const std::vector<hsa_signal_t>& until_done) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
     }
-    if (!is_barrier(packet) && state().kernel != nullptr) state().kernel(packet);
+    if (is_kernel(packet) && state().kernel != nullptr) state().kernel(packet);
     if (packet.completion_signal.handle != 0) {
       block(packet.completion_signal)->start_ts = 1000;
       block(packet.completion_signal)->end_ts = 3000;
