@@ -12,6 +12,7 @@ from kerncap.cli.output import format_bytes, note, print_error, print_json, say,
 from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
+    from kerncap.bundle.capture import Capture
     from kerncap.capture.listing import Listing
     from kerncap.capture.selection import Selection
     from kerncap.native import Device
@@ -193,11 +194,10 @@ def _print(extracted: Extracted) -> None:
     check = extracted.self_check or {}
     rows: list[tuple[str, object]] = [
         ("kernel", capture.kernel.demangled or capture.kernel.name),
-        ("dispatch", f"{capture.dispatch.match_index} of this kernel, grid {_dims(capture.dispatch.grid)}"),
+        ("dispatch", f"{_which(capture)}, grid {_dims(capture.dispatch.grid)}"),
         ("target", capture.code_object.target),
         ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),
         ("stored", format_bytes(index.stored_bytes)),
-        *([("sequence", f"{len(capture.steps)} dispatches")] if capture.sequence else []),
         ("self-check", check.get("verdict") or "not replayed"),
         ("source", f"{extracted.bundle.source_count} files" if extracted.bundle.source_count else "none"),
     ]
@@ -209,6 +209,13 @@ def _print(extracted: Extracted) -> None:
     say(table(rows, indent=2))
     pack = typed("kerncap", "pack", extracted.directory, "-o", tar_name(extracted.directory))
     say(f"next: {typed('make', '-C', extracted.directory, 'run')}, or {pack}")
+
+
+def _which(capture: Capture) -> str:
+    dispatch = capture.dispatch
+    if capture.sequence is None:
+        return f"{dispatch.match_index} of this kernel"
+    return f"{len(capture.steps)} from number {dispatch.queue_index} of their queue on"
 
 
 def _dims(dims: tuple[int, int, int]) -> str:

@@ -131,3 +131,15 @@ def test_only_needs_the_states_between(workbench: Workbench, tmp_path: Path) -> 
     reproducer = extract(workbench, tmp_path / "end.kcap", "graph", "--range", "stretch..mix")
     assert "usage.no-states" in workbench.error(2, "replay", reproducer, "--only", "1", *DEVICE)["stderr"]
     assert "usage.check-sequence" in workbench.error(2, "replay", reproducer, "--check", "race", *DEVICE)["stderr"]
+
+
+@pytest.mark.parametrize("states", ["end", "each"])
+def test_a_dispatch_that_faults_in_the_middle(workbench: Workbench, tmp_path: Path, states: str) -> None:
+    out = tmp_path / "fault.kcap"
+    argv = ("extract", "--range", "stretch..mix", "--post", states, "-o", out, *DEVICE)
+    done = workbench.kerncap(*argv, "--", workbench.program("sequence"), "fault")
+    assert done.returncode == 0, done.stdout + done.stderr
+    capture = read(out)
+    assert capture["outcome"] == {"status": "fault", "fault_va": 0x7A5500000000, "step": 1}
+    assert capture["sequence"]["states"] == "end"
+    assert workbench.verdict("replay", out, *DEVICE)["verdict"] == "faithful"

@@ -98,9 +98,7 @@ def forms(row: dict[str, Any]) -> tuple[tuple[str, bool], ...]:
 def body(row: dict[str, Any], target: str, prologue: Sequence[str], *, returns: bool) -> list[str]:
     rdna, lds = targets.rdna(target), row["format"] == "ds"
     load = "global_load_b32" if rdna else "global_load_dword"
-    store, store2 = (
-        ("global_store_b32", "global_store_b64") if rdna else ("global_store_dword", "global_store_dwordx2")
-    )
+    store, store2 = ("global_store_b32", "global_store_b64") if rdna else ("global_store_dword", "global_store_dwordx2")
     lds_store, lds_load = ("ds_store_b64", "ds_load_b64") if rdna else ("ds_write_b64", "ds_read_b64")
     wait = targets.waits(target)
     lines = [*prologue, "v_lshlrev_b32 v1, 2, v0", "v_lshlrev_b32 v26, 3, v0"]

@@ -71,9 +71,7 @@ OPTIONS = {
     "v6": Options(("-O2", "-mcode-object-version=6"), since=19),
     "cumode": Options(("-O2", "-mcumode"), targets=RDNA),
     # HIP 5.7's header, beside LLVM 17, refuses it.
-    "wave64": Options(
-        ("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=RDNA, since=18, program=("--wave64",)
-    ),
+    "wave64": Options(("-O2", "-mwavefrontsize64", "-DMATRIX_WAVE64"), targets=RDNA, since=18, program=("--wave64",)),
     "wgp": Options(("-O3", "-mno-cumode"), targets=RDNA),
     "preload-8": Options(("-O2", *_llvm("-amdgpu-kernarg-preload-count=8")), targets=GFX9, since=18),
     "preload-16": Options(("-O3", *_llvm("-amdgpu-kernarg-preload-count=16")), targets=GFX9, since=18),

@@ -1,7 +1,7 @@
 // A chain of dispatches, each working on what the one before left: x = i; x = 2x + 1; y += x; x = y - x. Launched
 // one by one (stream), with events that measure the time between them (timed), as a graph, or with something between them that
 // breaks the chain for whoever captures it as one: sync (the host waits), copy (a copy back on the stream), event (another
-// stream's kernel between).
+// stream's kernel between). fault: the second kernel stores where nothing is mapped.
 #include <string>
 #include <vector>
 
@@ -59,7 +59,7 @@ struct Chain {
     if (mode == "timed") HIP_CHECK(hipEventRecord(begun, stream));
     stretch<<<blocks, 256, 0, stream>>>(x, count);
     between();
-    accumulate<<<blocks, 256, 0, stream>>>(x, y, count);
+    accumulate<<<blocks, 256, 0, stream>>>(x, mode == "fault" ? reinterpret_cast<int*>(0x7a5500000000) : y, count);
     if (mode == "timed") HIP_CHECK(hipEventRecord(ended, stream));
     mix<<<blocks, 256, 0, stream>>>(x, y, count);
     HIP_CHECK(hipGetLastError());
