@@ -1,5 +1,6 @@
 // What HIP programs ask of a device, one section each: `vgpu_hip [SECTION...]`, all that need no argument by default.
 // Every section checks its own results and says so; used by tests/e2e/test_vgpu.py.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,6 +206,11 @@ bool host_memory() {
   bool right = true;
   for (int i = 0; i < kCount; ++i) right = right && pinned[i] == 2 * i && managed[i] == 3 * i && registered[i] == 4 * (i + 7);
   HIP_CHECK(hipHostUnregister(registered.data()));
+  // What is mapped nowhere is refused, as the driver does, and not found out by the first kernel that uses it.
+  void* const gone = mmap(nullptr, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  munmap(gone, 1 << 16);
+  right = right && hipHostRegister(gone, 1 << 16, 0) != hipSuccess;
+  (void)hipGetLastError();
   return right;
 }
 

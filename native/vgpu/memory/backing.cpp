@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -84,6 +86,17 @@ std::shared_ptr<Storage> Backing::allocate(std::uint64_t size, VramAccount* acco
 
 std::shared_ptr<Storage> Backing::adopt(std::byte* host, std::uint64_t size) {
   return std::make_shared<Storage>(nullptr, nullptr, 0, host, size);
+}
+
+std::shared_ptr<Storage> Backing::adopt_mapped(std::byte* host, std::uint64_t size) {
+  std::array<unsigned char, 4096> resident;  // a byte a page, which nobody looks at
+  const auto address = reinterpret_cast<std::uintptr_t>(host);
+  if (address + size < address) return nullptr;
+  for (std::uintptr_t at = address & ~(kPage - 1); at < address + size; at += resident.size() * kPage) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(address + size - at, resident.size() * kPage);
+    if (::mincore(reinterpret_cast<void*>(at), bytes, resident.data()) != 0 && errno == ENOMEM) return nullptr;
+  }
+  return adopt(host, size);
 }
 
 void Backing::release(std::uint64_t offset, std::uint64_t size) noexcept {
