@@ -200,7 +200,9 @@ class OptionalKernel(typer.core.TyperCommand):
         if "--" in args:
             at = args.index("--")
             given, _, _ = self.make_parser(ctx).parse_args(list(args[:at]))
-            if given.get("kernel") is None and (given.get("dispatches") or given.get("range_")):
+            # What was not given is None or a mark of the library's, depending on its version.
+            has = {name for name, value in given.items() if isinstance(value, str)}
+            if "kernel" not in has and has & {"dispatches", "range_"}:
                 args = [*args[:at], "--", "*", *args[at + 1 :]]
         return super().parse_args(ctx, args)
 

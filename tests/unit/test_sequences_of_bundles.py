@@ -12,6 +12,7 @@ from kerncap.bundle.content import read_after, read_before
 from kerncap.bundle.step import step_bundle
 from kerncap.bundle.verify import verify
 from kerncap.capture.selection import select_dispatches, select_range
+from kerncap.cli.main import run
 from kerncap.errors import UsageError
 from kerncap.workflows.replay import replaced_kernel
 
@@ -113,3 +114,20 @@ def test_no_range(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         select_range("a..b", "some")
     assert refused.value.code == "usage.post"
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (("--range", "a", "--", "./app", "--range"), "usage.range"),
+        (("--dispatches", "3..3", "--device", "vgpu:gfx942", "--", "./app"), "usage.dispatches"),
+        (("scale", "--range", "a..b", "--", "./app"), "usage.two-choices"),
+        (("scale", "--dispatches", "0..1", "--dispatch", "4", "--", "./app"), "usage.two-choices"),
+        (("--range", "a..b", "--when", "arg[0]>1", "--", "./app"), "usage.two-choices"),
+        # Without these options KERNEL must stand there.
+        (("--device", "vgpu:gfx942", "--", "./app"), "CMD"),
+    ],
+)
+def test_the_kernel_may_be_left_out(argv: tuple[str, ...], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["extract", *argv]) == 2
+    assert code in capsys.readouterr().err
