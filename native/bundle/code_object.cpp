@@ -56,12 +56,13 @@ Elf64_Ehdr read_header(std::span<const std::byte> elf) {
 }
 
 struct ElfContents {
-  std::span<const std::byte> metadata;
+  std::vector<std::span<const std::byte>> metadata;  // of each file that was linked into one, where the linker kept them apart
   std::uint64_t load_bytes = 0;
 };
 
-// The NT_AMDGPU_METADATA descriptor in one PT_NOTE segment, if it is there.
-std::optional<std::span<const std::byte>> find_metadata(std::span<const std::byte> notes) {
+// The NT_AMDGPU_METADATA descriptors in one PT_NOTE segment. Compilers write one; Tensile's libraries have one for each kernel.
+std::vector<std::span<const std::byte>> find_metadata(std::span<const std::byte> notes) {
+  std::vector<std::span<const std::byte>> found;
   std::uint64_t at = 0;
   const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
@@ -72,9 +73,9 @@ std::optional<std::span<const std::byte>> find_metadata(std::span<const std::byt
     const auto descriptor = slice(notes, at, note.n_descsz, "a note");
     at += padded(note.n_descsz);
     const std::string_view name_text(reinterpret_cast<const char*>(name.data()), name.size());
-    if (note.n_type == kNoteMetadata && name_text.substr(0, name_text.find('\0')) == "AMDGPU") return descriptor;
+    if (note.n_type == kNoteMetadata && name_text.substr(0, name_text.find('\0')) == "AMDGPU") found.push_back(descriptor);
   }
-  return std::nullopt;
+  return found;
 }
 
 ElfContents read_elf(std::span<const std::byte> elf, const Elf64_Ehdr& header) {
@@ -90,7 +91,7 @@ ElfContents read_elf(std::span<const std::byte> elf, const Elf64_Ehdr& header) {
       low = std::min(low, segment.p_vaddr);
       high = std::max(high, segment.p_vaddr + segment.p_memsz);
     } else if (segment.p_type == PT_NOTE && contents.metadata.empty()) {
-      if (const auto found = find_metadata(slice(elf, segment.p_offset, segment.p_filesz, "the notes"))) contents.metadata = *found;
+      contents.metadata = find_metadata(slice(elf, segment.p_offset, segment.p_filesz, "the notes"));
     }
   }
   if (high > low) contents.load_bytes = high - low;
@@ -214,17 +215,18 @@ const KernelDescription* CodeObject::find_symbol(std::string_view symbol) const 
 CodeObject parse_code_object(std::span<const std::byte> elf) {
   const Elf64_Ehdr header = read_header(elf);
   const ElfContents contents = read_elf(elf, header);
-  const Json metadata = read_metadata(contents.metadata);
-  const Fields fields(metadata, "metadata", kCode);
   CodeObject result;
   result.load_bytes = contents.load_bytes;
-  result.isa = fields.has("amdhsa.target") ? fields.string("amdhsa.target")
-                                           : isa_from_flags(header.e_flags, header.e_ident[EI_ABIVERSION]);
-  if (fields.has("amdhsa.kernels")) {
-    for (const Json& kernel : fields.array("amdhsa.kernels", kMaxKernels)) {
+  for (const auto note : contents.metadata) {
+    const Json metadata = read_metadata(note);
+    const Fields fields(metadata, "metadata", kCode);
+    if (result.isa.empty() && fields.has("amdhsa.target")) result.isa = fields.string("amdhsa.target");
+    if (!fields.has("amdhsa.kernels")) continue;
+    for (const Json& kernel : fields.array("amdhsa.kernels", kMaxKernels - result.kernels.size())) {
       result.kernels.push_back(read_kernel(kernel, "kernel " + std::to_string(result.kernels.size())));
     }
   }
+  if (result.isa.empty()) result.isa = isa_from_flags(header.e_flags, header.e_ident[EI_ABIVERSION]);
   return result;
 }
 

@@ -20,7 +20,7 @@ void put(Bytes& out, const T& value) {
   out.insert(out.end(), bytes, bytes + sizeof value);
 }
 
-Bytes elf_with(const std::vector<std::uint8_t>& metadata, std::uint32_t flags = 0x4c) {
+Bytes elf_with_notes(const std::vector<std::vector<std::uint8_t>>& documents, std::uint32_t flags = 0x4c) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -34,10 +34,13 @@ Bytes elf_with(const std::vector<std::uint8_t>& metadata, std::uint32_t flags = 
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 2;
   Bytes notes;
-  put(notes, Elf64_Nhdr{7, static_cast<Elf64_Word>(metadata.size()), 32});
-  const char name[8] = "AMDGPU";
-  put(notes, name);
-  for (const std::uint8_t byte : metadata) notes.push_back(static_cast<std::byte>(byte));
+  for (const auto& metadata : documents) {
+    notes.resize((notes.size() + 3) / 4 * 4);
+    put(notes, Elf64_Nhdr{7, static_cast<Elf64_Word>(metadata.size()), 32});
+    const char name[8] = "AMDGPU";
+    put(notes, name);
+    for (const std::uint8_t byte : metadata) notes.push_back(static_cast<std::byte>(byte));
+  }
   Bytes elf;
   put(elf, header);
   Elf64_Phdr note{};
@@ -53,6 +56,8 @@ Bytes elf_with(const std::vector<std::uint8_t>& metadata, std::uint32_t flags = 
   elf.insert(elf.end(), notes.begin(), notes.end());
   return elf;
 }
+
+Bytes elf_with(const std::vector<std::uint8_t>& metadata, std::uint32_t flags = 0x4c) { return elf_with_notes({metadata}, flags); }
 
 Json metadata() {
   return {{"amdhsa.version", {1, 2}},
@@ -95,6 +100,18 @@ TEST(CodeObject, ReadsKernelsAndArguments) {
   ASSERT_EQ(kernel->arguments.size(), 2u);
   EXPECT_EQ(kernel->arguments[0].name, "a");
   EXPECT_TRUE(kernel->arguments[1].hidden());
+}
+
+// As in Tensile's libraries, which are linked from a file for each kernel.
+TEST(CodeObject, EveryNoteHasKernels) {
+  Json other = metadata();
+  other["amdhsa.kernels"][0][".name"] = "other";
+  other["amdhsa.kernels"][0][".symbol"] = "other.kd";
+  const auto first = metadata();
+  const CodeObject object = parse_code_object(elf_with_notes({Json::to_msgpack(first), Json::to_msgpack(other)}));
+  EXPECT_EQ(object.kernels.size(), 2 * first["amdhsa.kernels"].size());
+  ASSERT_NE(object.find_symbol("other.kd"), nullptr);
+  EXPECT_EQ(object.find_symbol("other.kd")->arguments.size(), object.kernels[0].arguments.size());
 }
 
 TEST(CodeObject, TargetFromFlagsWhenTheNoteHasNone) {
