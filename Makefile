@@ -11,7 +11,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench lint clean
+.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench evaluation lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -99,6 +99,12 @@ fuzz: setup images  ## random programs on the virtual GPU and on the host; FUZZ_
 
 bench: setup images  ## speed, as ratios measured in one run
 	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/intercept.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
+
+EVALUATION :=
+evaluation: setup  ## the paper's tables on real programs, GPU or not, into docs/evaluation.md; EVALUATION="--apps llama --runs 3"
+	@$(PYTHON) -m kerncap image build $(foreach app,llama rocblas rocprim,--app $(app))
+	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
+	$(PYTHON) benchmarks/evaluation.py $(EVALUATION)
 
 lint: setup  ## ruff and mypy
 	$(PYTHON) -m ruff check kerncap tests

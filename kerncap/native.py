@@ -317,6 +317,8 @@ def capture_control(
     *,
     mode: str = "capture",
     after: str = "continue",
+    ranks: str = "first",
+    zstd_level: int = 1,
     timeout_s: float = 300.0,
     threads: int = 2,
 ) -> dict[str, Any]:
@@ -327,9 +329,10 @@ def capture_control(
         "work_dir": str(work_dir),
         **selection,
         "after": after,
+        "ranks": int(ranks) if ranks.isdecimal() else ranks,
         "timeout_s": max(1, round(timeout_s)),
         "threads": threads,
-        "zstd_level": 1,
+        "zstd_level": zstd_level,
     }
 
 

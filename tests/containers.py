@@ -68,12 +68,17 @@ class DevContainer:
 
 
 @contextmanager
-def running(image: str, suite: str, root: Path, base: Path, work: Path) -> Iterator[DevContainer]:
-    """A container of this image that runs the checkout's Python and native code; writes below `base` only."""
+def running(
+    image: str, suite: str, root: Path, base: Path, work: Path, *, options: Sequence[str] = ()
+) -> Iterator[DevContainer]:
+    """A container of this image that runs the checkout's Python and native code; writes below `base` only.
+
+    `options`: more of `docker run`'s.
+    """
     native = root / "build" / "native" / suite
     if not native.is_dir():
         pytest.fail(f"{native} does not exist: run `make images`")
-    command = ["docker", "run", "--detach", "--rm", "--init", "--network", "host", "--shm-size", "1g"]
+    command = ["docker", "run", "--detach", "--rm", "--init", "--network", "host", "--shm-size", "1g", *options]
     command += ["--user", f"{os.getuid()}:{os.getgid()}", "--label", "dev.kerncap.test=1"]
     command += ["--volume", f"{root}:{root}:ro", "--volume", f"{base}:{base}", "--workdir", str(work)]
     environment = {"PYTHONPATH": str(root), "KERNCAP_NATIVE_DIR": str(native), "HOME": str(work)}

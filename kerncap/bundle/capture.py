@@ -71,6 +71,8 @@ class Capture:
     status: str
     """`completed` or `fault`."""
     fault_va: int | None
+    rank: int | None
+    """Of the process that was captured, where its launcher said one."""
     unreadable: tuple[Unreadable, ...]
     command: tuple[str, ...] | None
     environment: Mapping[str, str] | None
@@ -122,6 +124,7 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         inconsistency=tuple(consistency["reasons"]),
         status=outcome["status"],
         fault_va=outcome.get("fault_va"),
+        rank=document.get("rank"),
         unreadable=tuple(
             Unreadable(u["va"], u["size"], u["reason"], u.get("touched")) for u in document.get("unreadable", ())
         ),

@@ -21,7 +21,7 @@ from kerncap.names import near_names
 log = logging.getLogger(__name__)
 
 _LISTED = 12
-_CALLERS_MISTAKES = ("capture.no-match", "capture.no-such-dispatch")
+_CALLERS_MISTAKES = ("capture.no-match", "capture.no-such-dispatch", "capture.no-such-rank")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Order:
     command: tuple[str, ...]
     device: native.Device
     after: str = "continue"
+    ranks: str = "first"
+    """Which processes capture: `first`, `all`, or the one with this rank."""
+    zstd_level: int = 1
+    """Of what is stored; 0: nothing is compressed."""
     timeout_s: float = 3600.0
     dispatch_timeout_s: float = 300.0
     pid: int | None = None
@@ -60,18 +64,21 @@ def run_application(
     environment: Mapping[str, str] | None = None,
     on_stdout: proc.Sink | None = None,
     on_stderr: proc.Sink | None = None,
-) -> Captured:
-    """Run it and return the capture.
+) -> tuple[Captured, ...]:
+    """Run it and return the capture; with `ranks` `all` those of all processes that came to the dispatch.
 
     Without sinks the application writes straight to our stdout and stderr.
 
     Raises: CaptureError, HostError (full disk).
     """
     limit = min(order.dispatch_timeout_s, order.timeout_s)
+    selection = order.selection.control()
     ended = run_under_tool(
         order.command,
         order.device,
-        native.capture_control(work_dir, order.selection.control(), after=order.after, timeout_s=limit),
+        native.capture_control(
+            work_dir, selection, after=order.after, ranks=order.ranks, zstd_level=order.zstd_level, timeout_s=limit
+        ),
         native_files,
         timeout_s=order.timeout_s,
         environment=environment,
@@ -79,14 +86,25 @@ def run_application(
         on_stderr=on_stderr,
     )
     done = ended.done
-    directory = work_dir / "capture"
-    if (directory / "capture.json").is_file():
+    folders = process_folders(work_dir) if order.ranks == "all" else [work_dir]
+    whole = [folder / "capture" for folder in folders if (folder / "capture" / "capture.json").is_file()]
+    if whole:
+        for folder in folders:
+            if folder / "capture" not in whole:
+                reported = reported_error(folder, order.command)
+                log.warning("%s: not captured: %s", folder.name, reported.message if reported else "no such dispatch")
         if done.timed_out:
             log.warning("the application was ended after %g s; its capture is whole", order.timeout_s)
-        return Captured(directory, done.returncode, done.duration_s)
+        return tuple(Captured(directory, done.returncode, done.duration_s) for directory in whole)
     error = _why_not(order, work_dir, ended)
     # A name that matches nothing is the caller's mistake whatever else happened.
     raise error if error.code in _CALLERS_MISTAKES else ended.with_stop(error)
+
+
+def process_folders(work_dir: Path) -> list[Path]:
+    """`rank-0`, `rank-1`, ..., `pid-123`: where the processes worked that had each a directory of its own."""
+    folders = [path for path in work_dir.iterdir() if path.is_dir() and path.name.startswith(("rank-", "pid-"))]
+    return sorted(folders, key=lambda path: (path.name.startswith("pid-"), int(path.name.rpartition("-")[2])))
 
 
 def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
@@ -101,7 +119,7 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
             code="capture.timeout",
             hint=_again(order, "--timeout", f"{order.timeout_s * 4:g}"),
         )
-    if (work_dir / "claim").exists():
+    if any((folder / "claim").exists() for folder in (work_dir, *process_folders(work_dir))):
         # A process that ended well only did not wait (_exit): it waits where it stands until the capture is sealed.
         ended_well = done.returncode == 0 and order.after == "continue"
         again = _again(order, "--after", "stop")
@@ -111,6 +129,10 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
             hint=again if ended_well else alone_hint(order.command),
         )
     seen = read_listing(work_dir)
+    if order.ranks.isdecimal() and seen.processes:
+        if int(order.ranks) not in seen.ranks:
+            return _no_such_rank(order, seen, status)
+        seen = read_listing(work_dir, int(order.ranks))
     if done.returncode != 0 and not seen.kernels:
         needs = native.TARGET_NEEDS.get(order.device.target or "")
         text = f"the application {status} before it dispatched a kernel" + (f"; {needs}" if needs else "")
@@ -118,6 +140,12 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
     if not seen.processes:
         return no_runtime(status, order.command)
     return no_match(order, seen, status)
+
+
+def _no_such_rank(order: Order, seen: Listing, status: str) -> CaptureError:
+    there = ", ".join(map(str, sorted(seen.ranks))) or "none"
+    text = f"no process had rank {order.ranks}; ranks that used the HSA runtime: {there}; the application {status}"
+    return CaptureError(text, code="capture.no-such-rank", hint=_again(order, "--ranks", "all"))
 
 
 def _again(order: Order, *options: str, kernel: str | None = None) -> str:

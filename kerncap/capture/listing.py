@@ -73,6 +73,8 @@ class Listing:
     whole: bool
     looked: tuple[Looked, ...] = ()
     """Of each process with conditions."""
+    ranks: frozenset[int] = frozenset()
+    """Of all processes that said one."""
 
     @property
     def matched(self) -> int:
@@ -91,9 +93,10 @@ class Listing:
         }
 
 
-def read_listing(work_dir: Path) -> Listing:
-    """Of every process that used the HSA runtime and came to its end."""
-    seen = read_reports(work_dir, "seen")
+def read_listing(work_dir: Path, rank: int | None = None) -> Listing:
+    """Of every process that used the HSA runtime and came to its end, or of those with this rank."""
+    everyone = read_reports(work_dir, "seen")
+    seen = [document for document in everyone if rank is None or document.get("rank") == rank]
     kernels = [
         SeenKernel(
             str(k.get("demangled") or k.get("name")),
@@ -125,6 +128,7 @@ def read_listing(work_dir: Path) -> Listing:
         geometries=tuple(geometries),
         whole=all(s.get("launches_whole", True) for s in seen),
         looked=tuple(_looked(s["when"]) for s in seen if s.get("when")),
+        ranks=frozenset(int(s["rank"]) for s in everyone if s.get("rank") is not None),
     )
 
 

@@ -85,8 +85,9 @@ def run_under_tool(
 
 
 def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:
-    """The documents `<stem>-<pid>.json` of all processes; one that a kill cut short is left out."""
-    documents = [_load(path) for path in sorted(work_dir.glob(f"{stem}-*.json"))]
+    """The documents `<stem>-<pid>.json` of all processes and ranks; one that a kill cut short is left out."""
+    paths = [*work_dir.glob(f"{stem}-*.json"), *work_dir.glob(f"*-*/{stem}-*.json")]
+    documents = [_load(path) for path in sorted(paths)]
     return [document for document in documents if document]
 
 

@@ -91,6 +91,8 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
     ]
     if capture.trigger:
         rows.append(("captured for", trigger_text(capture.trigger)))
+    if capture.rank is not None:
+        rows.append(("rank", str(capture.rank)))
     if capture.command:
         rows.append(("command", " ".join(capture.command)))
     if bundle.manifest is not None and bundle.config is not None:
@@ -196,6 +198,7 @@ def describe_json(bundle: Bundle) -> dict[str, Any]:
         "outcome": bundle.capture_json["outcome"],
         "trigger": capture.trigger,
         "consistency": bundle.capture_json["consistency"],
+        "rank": capture.rank,
         "command": capture.command,
         "environment": capture.environment,
         "memory": memory_classes(bundle),

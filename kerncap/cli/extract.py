@@ -46,6 +46,7 @@ def extract(
         ),
     ] = 0.0,
     when: options.WhenOption = None,
+    ranks: options.RanksOption = "first",
     list_only: Annotated[
         bool,
         typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=options.WHICH_DISPATCH),
@@ -56,6 +57,7 @@ def extract(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
     after: options.AfterOption = "continue",
     self_check: options.SelfCheckOption = 2,
+    compress: options.CompressOption = 1,
     propagate_exit: Annotated[
         bool, typer.Option("--propagate-exit", help="Exit with the application's status when the capture is done.")
     ] = False,
@@ -97,21 +99,24 @@ def extract(
     if list_only:
         return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
     options.check_after(after)
+    options.check_ranks(ranks)
+    options.check_count("--compress", compress, -7, 19)
     options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
     order = Order(
         selection=selection,
         command=tuple(command),
         device=native.capture_device(device),
         after=after,
+        ranks=ranks,
+        zstd_level=compress,
         timeout_s=timeout,
     )
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
-    code = report(extracted, "the application", as_json)
-    if code == 0 and propagate_exit and extracted.returncode is not None:
-        return shell_status(extracted.returncode)
-    return code
+    code = report(extracted, "the application", as_json, all_ranks=ranks == "all")
+    returncode = extracted[0].returncode
+    return shell_status(returncode) if code == 0 and propagate_exit and returncode is not None else code
 
 
 def refuse_two_choices(
@@ -129,20 +134,26 @@ def refuse_two_choices(
         raise UsageError(text, code="usage.two-choices", hint=f"--dispatches {dispatches}")
 
 
-def report(extracted: Extracted, who: str, as_json: bool) -> int:
+def report(extracted: tuple[Extracted, ...], who: str, as_json: bool, *, all_ranks: bool = False) -> int:
     """Say what was captured and how `who` ended; returns the exit code."""
     from kerncap.capture.tool import describe_status
 
-    note(f"{who} {describe_status(extracted.returncode)}")
-    if as_json:
-        print_json(extracted.to_json())
+    note(f"{who} {describe_status(extracted[0].returncode)}")
+    if not as_json:
+        for one in extracted:
+            _print(one)
+    elif all_ranks:
+        documents = [one.to_json() for one in extracted]
+        print_json({"schema": "kerncap.extracted-ranks/1", "captures": documents})
     else:
-        _print(extracted)
-    if extracted.source_error is None:
-        return 0
-    note(f"{extracted.directory} is whole, but without source:")
-    print_error(extracted.source_error, as_json=False)
-    return extracted.source_error.exit_code
+        print_json(extracted[0].to_json())
+    code = 0
+    for one in extracted:
+        if one.source_error is not None:
+            note(f"{one.directory} is whole, but without source:")
+            print_error(one.source_error, as_json=False)
+            code = one.source_error.exit_code
+    return code
 
 
 def _list(selection: Selection, command: tuple[str, ...], device: Device, timeout_s: float, as_json: bool) -> int:
@@ -194,6 +205,7 @@ def _print(extracted: Extracted) -> None:
     check = extracted.self_check or {}
     rows: list[tuple[str, object]] = [
         ("kernel", capture.kernel.demangled or capture.kernel.name),
+        *([] if capture.rank is None else [("rank", capture.rank)]),
         ("dispatch", f"{_which(capture)}, grid {_dims(capture.dispatch.grid)}"),
         ("target", capture.code_object.target),
         ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),

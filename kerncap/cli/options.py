@@ -132,6 +132,18 @@ AfterOption = Annotated[
     str,
     typer.Option("--after", help="What the application does after the capture: continue, or stop with exit status 0."),
 ]
+RanksOption = Annotated[
+    str,
+    typer.Option(
+        "--ranks",
+        help="Which processes capture: first (that comes to the dispatch), all (each below -o), or the one of rank N.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+CompressOption = Annotated[
+    int,
+    typer.Option("--compress", help="zstd level of the captured memory, 1 to 19 (or down to -7: faster); 0: none."),
+]
 SelfCheckOption = Annotated[
     int, typer.Option("--self-check", help="Replays of the capture before it is done; 0: none.")
 ]
@@ -171,6 +183,14 @@ def check_after(after: str) -> None:
     """Raises: UsageError `usage.after`."""
     if after not in ("continue", "stop"):
         raise UsageError(f"--after is {after!r}", code="usage.after", hint="--after continue  # or stop")
+
+
+def check_ranks(ranks: str) -> None:
+    """Raises: UsageError `usage.ranks`."""
+    if ranks in ("first", "all") or (ranks.isascii() and ranks.isdecimal() and int(ranks) < 1 << 32):
+        return
+    text = f"--ranks is {ranks!r}, expected first, all or a rank"
+    raise UsageError(text, code="usage.ranks", hint="--ranks all  # or first, or a number")
 
 
 def check_seconds(name: str, value: float, example: str) -> None:

@@ -66,7 +66,7 @@ def trigger(
         pid=process.pid,
     )
     request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
-    return report(run_trigger(request, process), f"process {process.pid}", as_json)
+    return report((run_trigger(request, process),), f"process {process.pid}", as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -67,6 +67,7 @@ class Extracted:
             "match_index": capture.dispatch.match_index,
             "trigger": capture.trigger,
             "dispatches": len(capture.steps),
+            "rank": capture.rank,
             "target": capture.code_object.target,
             "device_class": capture.device.device_class,
             "regions": len(self.bundle.index.regions),
@@ -87,10 +88,15 @@ def default_output(kernel: str) -> Path:
     return Path(f"{name}.kcap")
 
 
-def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None) -> Extracted:
-    """Raises: UsageError `usage.output-exists`; CaptureError; HostError. Nothing is left of a capture that failed."""
+def extract(
+    request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: proc.Sink | None = None
+) -> tuple[Extracted, ...]:
+    """One capture; with `ranks` `all` those of all processes, each in a directory of its own below the output.
 
-    def capture(work: Path, files: native.NativeFiles) -> Captured:
+    Raises: UsageError `usage.output-exists`; CaptureError; HostError. Nothing is left of a capture that failed.
+    """
+
+    def capture(work: Path, files: native.NativeFiles) -> tuple[Captured, ...]:
         return run_application(request.order, work, files, on_stdout=on_stdout, on_stderr=on_stderr)
 
     return _extracted(request, capture)
@@ -98,10 +104,13 @@ def extract(request: Request, *, on_stdout: proc.Sink | None = None, on_stderr: 
 
 def trigger(request: Request, process: Attached) -> Extracted:
     """As extract(), of a process that runs already. It may use the time limit of the order to dispatch the kernel."""
-    return _extracted(request, lambda work, files: capture_on_demand(process, request.order, work))
+    (extracted,) = _extracted(request, lambda work, files: (capture_on_demand(process, request.order, work),))
+    return extracted
 
 
-def _extracted(request: Request, capture: Callable[[Path, native.NativeFiles], Captured]) -> Extracted:
+def _extracted(
+    request: Request, capture: Callable[[Path, native.NativeFiles], tuple[Captured, ...]]
+) -> tuple[Extracted, ...]:
     native_files = native.find_native()
     if request.self_check < 0:
         raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
@@ -114,23 +123,30 @@ def _extracted(request: Request, capture: Callable[[Path, native.NativeFiles], C
         # The tool library renames inside its work directory, and we out of it: all on one file system.
         work = partial / ".work"
         work.mkdir()
-        captured = capture(work, native_files)
-        (work / "capture").rename(partial / "capture")
+        found = capture(work, native_files)
+        # A process of many has its captures below a directory of its name, here as in the work directory.
+        places = [captured.directory.parent.relative_to(work) for captured in found]
+        for captured, place in zip(found, places, strict=True):
+            (partial / place).mkdir(exist_ok=True)
+            captured.directory.rename(partial / place / "capture")
         remove_tree(work)
-        source_error = _seal(request, captured, partial)
-        bundle = open_bundle(partial)
-        write_reproducer(partial, bundle.capture)
-    bundle = open_bundle(request.output)
-    return Extracted(
-        request.output,
-        bundle,
-        captured.returncode,
-        dict(bundle.capture.self_check) if bundle.capture.self_check else None,
-        source_error,
+        source_errors = []
+        for place in places:
+            source_errors.append(_seal(request, partial / place))
+            write_reproducer(partial / place, open_bundle(partial / place).capture)
+    return tuple(
+        _one(request.output / place, captured, source_error)
+        for place, captured, source_error in zip(places, found, source_errors, strict=True)
     )
 
 
-def _seal(request: Request, captured: Captured, partial: Path) -> CompileError | None:
+def _one(directory: Path, captured: Captured, source_error: CompileError | None) -> Extracted:
+    bundle = open_bundle(directory)
+    self_check = dict(bundle.capture.self_check) if bundle.capture.self_check else None
+    return Extracted(directory, bundle, captured.returncode, self_check, source_error)
+
+
+def _seal(request: Request, partial: Path) -> CompileError | None:
     order, capture_dir = request.order, partial / "capture"
     add_facts(capture_dir, device_class=order.device.kind, command=order.command, environment=os.environ)
     bundle = open_bundle(partial)

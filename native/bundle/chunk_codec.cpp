@@ -9,12 +9,14 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "bundle/xxh64.hpp"
 
 namespace kerncap {
 namespace {
 
 constexpr std::size_t kSampleBytes = 128u << 10;
 constexpr int kFastLevel = -1;
+constexpr int kStored = 0;
 
 std::uint64_t load_u64(const std::byte* bytes) noexcept {
   std::uint64_t value;
@@ -24,6 +26,28 @@ std::uint64_t load_u64(const std::byte* bytes) noexcept {
 
 void check(std::size_t zstd_result, const char* what) {
   if (ZSTD_isError(zstd_result)) throw Error("host.zstd", std::string(what) + ": " + ZSTD_getErrorName(zstd_result));
+}
+
+void put_bytes(std::vector<std::byte>& out, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) out.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+// A zstd frame of raw blocks. Source: RFC 8878, 3.1.1: descriptor with content size of 4 bytes, single segment, checksum.
+void store(std::span<const std::byte> raw, std::vector<std::byte>& frame) {
+  constexpr std::size_t block_bytes = 128u << 10;
+  frame.clear();
+  frame.reserve(raw.size() + 3 * (raw.size() / block_bytes + 1) + 13);
+  put_bytes(frame, 0xfd2fb528, 4);
+  put_bytes(frame, 0xa4, 1);
+  put_bytes(frame, raw.size(), 4);
+  const std::uint64_t checksum = xxh64(raw);
+  while (!raw.empty()) {
+    const auto block = raw.first(std::min(block_bytes, raw.size()));
+    raw = raw.subspan(block.size());
+    put_bytes(frame, block.size() << 3 | (raw.empty() ? 1 : 0), 3);
+    frame.insert(frame.end(), block.begin(), block.end());
+  }
+  put_bytes(frame, checksum, 4);
 }
 
 [[noreturn]] void corrupt(const std::string& what) { throw Error("bundle.corrupt-chunk", "chunk: " + what); }
@@ -88,6 +112,7 @@ std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, st
 }
 
 void FrameEncoder::encode(std::span<const std::byte> raw, std::vector<std::byte>& frame) {
+  if (level_ == kStored) return store(raw, frame);
   if (raw.size() > 2 * kSampleBytes && level_ > kFastLevel) {
     const auto sample = raw.subspan((raw.size() - kSampleBytes) / 2, kSampleBytes);
     // ratio < 1.06, in integers

@@ -284,6 +284,18 @@ TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
   }
 }
 
+// The decoder is libzstd's: it knows the blocks and compares the checksum.
+TEST(FrameEncoder, LevelZeroStores) {
+  for (const std::size_t size : {1u, 3u, 4u, 11u, 31u, 32u, 77u, 131071u, 131072u, 131073u, 1u << 20, (1u << 22) - 5}) {
+    std::vector<std::byte> raw(size), frame, got(size);
+    for (std::size_t i = 0; i < size; ++i) raw[i] = static_cast<std::byte>(i * 7 + i / 251);
+    FrameEncoder(0).encode(raw, frame);
+    EXPECT_EQ(frame.size(), size + 3 * (1 + (size - 1) / 131072) + 13) << size;
+    FrameDecoder().decode(frame, got);
+    EXPECT_EQ(got, raw) << size;
+  }
+}
+
 TEST(FrameEncoder, IncompressibleDataStaysItsSize) {
   const Bytes raw = random_bytes(1u << 20, 5);
   Bytes frame;

@@ -13,7 +13,7 @@
 namespace kerncap::intercept {
 namespace {
 
-constexpr auto copy_delay_limit = std::chrono::seconds(30);  // that a copy of the application is delayed at most
+constexpr auto delay_limit = std::chrono::seconds(30);  // that a call of the application is delayed at most
 constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
 constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
 
@@ -175,15 +175,15 @@ void Capture::memory_fault(std::uint64_t va) noexcept {
 }
 
 bool Capture::must_delay(std::span<const hsa_signal_t> dependencies) noexcept {
-  return under_way() && (phase_ != Phase::Waiting || dependents_.depends(dependencies));
+  return under_way() && !others_let_go_ && (phase_ != Phase::Waiting || dependents_.depends(dependencies));
 }
 
-bool Capture::delay_copy(std::span<const hsa_signal_t> dependencies) noexcept {
+bool Capture::delay(Call call, std::span<const hsa_signal_t> dependencies) noexcept {
   if (!must_delay(dependencies)) return true;
   if (sequence_ && phase_ == Phase::Waiting) sequence_->copy_started();
   std::unique_lock lock(mutex_);
-  if (phase_changed_.wait_for(lock, copy_delay_limit, [&] { return !under_way(); })) return true;
-  copy_slipped_ = true;
+  if (phase_changed_.wait_for(lock, delay_limit, [&] { return !under_way() || others_let_go_; })) return true;
+  (call == Call::Copy ? copy_slipped_ : queue_appeared_) = true;
   return false;
 }
 

@@ -66,16 +66,15 @@ class Capture {
     const auto phase = phase_.load();
     return phase == Phase::Waiting || phase == Phase::Snapshot || phase == Phase::Running;
   }
-  // A queue that is created meanwhile is not held.
-  void queue_created() noexcept { queue_appeared_ = queue_appeared_ || under_way(); }
   // Packets that are submitted meanwhile: handed on, with a marker in front of the first that waits for the target.
   void pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
 
   void queue_failed(const QueueState& queue, hsa_status_t status) noexcept;
   void memory_fault(std::uint64_t va) noexcept;
-  // Called by a copy that the application starts: waits (bounded) while a snapshot is taken, and from the target's submission on
-  // when the copy depends on it. False: it waited in vain.
-  bool delay_copy(std::span<const hsa_signal_t> dependencies) noexcept;
+  enum class Call { Copy, Queue };
+  // Called before the application starts a copy or makes a queue: waits (bounded) while a snapshot is taken, and from the target's
+  // submission on when the copy depends on it. False: it waited in vain.
+  bool delay(Call call, std::span<const hsa_signal_t> dependencies) noexcept;
   bool must_delay(std::span<const hsa_signal_t> dependencies) noexcept;
   // Nothing is begun from now on. False: too late, or there is nothing to call off.
   bool call_off() noexcept;
@@ -142,6 +141,7 @@ class Capture {
   std::atomic<bool> faulted_{false};
   std::atomic<bool> copy_slipped_{false};
   std::atomic<bool> queue_appeared_{false};
+  std::atomic<bool> others_let_go_{false};  // while the target runs, since it may wait for them
   std::atomic<bool> completed_{false};
   std::atomic<bool> submitted_{false};    // the gates are in packets
   bool worker_done_ = false;

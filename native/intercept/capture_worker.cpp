@@ -64,6 +64,8 @@ void Capture::run() noexcept {
     failure = error;
   } catch (const fs::filesystem_error& error) {
     failure = system_error(error.path1().string(), error.code().value());
+  } catch (const std::bad_alloc&) {
+    failure = Error("host.memory", "the application has no memory left for a snapshot's buffers");
   } catch (const std::exception& error) {
     failure = Error("capture.internal", error.what());
   }
@@ -100,8 +102,8 @@ void Capture::take() {
   auto facts = describe_target();
   set_phase(Phase::Snapshot);
   std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
+  cut_.await_starting_calls(tool_.calls_starting, hold_limit);
   cut_.hold(tool_.queues, *job_.queue, hold_limit);
-  cut_.await_starting_copies(tool_.copies_starting, hold_limit);
   cut_.drain_copies(tool_.topology(), hold_limit);
   if (sequence_) sequence_->require_closed();
 
@@ -147,6 +149,7 @@ void Capture::take() {
   const Index index = snapshot.finish();
   facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
+  facts.post_s = snapshot.post_s();
   facts.raw_bytes = snapshot.raw_bytes();
   facts.stored_bytes = snapshot.stored_bytes();
   seal(facts, index);
@@ -181,6 +184,8 @@ void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
   auto waited = wait_done(gates_->after, std::min(deadline, Clock::now() + others_limit), stop);
   if (waited == Waited::TimedOut) {
     // It may be waiting for work that is being held.
+    others_let_go_ = true;
+    set_phase(Phase::Running);
     cut_.release();
     cut_.reasons.push_back("other queues were let go while the dispatch ran, which took longer than 10 s");
     waited = wait_done(gates_->after, deadline, stop);
@@ -193,7 +198,7 @@ std::vector<std::string> Capture::disturbances(const Snapshot& snapshot) const {
   auto reasons = cut_.reasons;
   for (auto& reason : snapshot.unsettled()) reasons.push_back(std::move(reason));
   if (copy_slipped_) reasons.emplace_back("a copy of the application could not be delayed until the snapshot was over");
-  if (queue_appeared_) reasons.emplace_back("a queue was created during the capture and not held");
+  if (queue_appeared_) reasons.emplace_back("a queue could not be kept from being created until the snapshot was over");
   if (tool_.bookkeeping_failed) reasons.emplace_back("an allocation or a queue could not be followed");
   return reasons;
 }

@@ -45,6 +45,15 @@ SequenceControl sequence_of(const Fields& fields) {
   return sequence;
 }
 
+Ranks parse_ranks(const Fields& fields, const Json& document) {
+  if (!fields.has("ranks")) return {};
+  const Json& value = document.at("ranks");
+  if (value == "first") return {};
+  if (value == "all") return {true, std::nullopt};
+  if (value.is_number_unsigned()) return {false, fields.u32("ranks")};
+  fields.fail("ranks", "\"first\", \"all\" or a number");
+}
+
 }  // namespace
 
 Control read_control(const std::filesystem::path& path) {
@@ -65,6 +74,7 @@ Control read_control(const std::filesystem::path& path) {
     if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");
     control.stop_after = after == "stop";
   }
+  control.ranks = parse_ranks(fields, document);
   if (fields.has("after_ms")) control.after_ms = fields.number("after_ms");
   if (fields.has("timeout_s")) control.timeout_s = fields.number("timeout_s");
   if (fields.has("threads")) control.threads = fields.u32("threads", max_threads);

@@ -2,6 +2,7 @@
 // Called by entry.cpp, and by attach.cpp for each request.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,6 +29,12 @@ struct SequenceControl {
   bool each_state = false;  // the state behind each of them is captured
 };
 
+// Which processes of a parallel application capture: the first that comes to it, each for itself, or the one with that rank.
+struct Ranks {
+  bool all = false;
+  std::optional<std::uint32_t> only;
+};
+
 struct Control {
   Mode mode = Mode::Capture;
   std::filesystem::path work_dir;
@@ -39,6 +46,7 @@ struct Control {
   double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
   std::optional<SequenceControl> sequence;
   bool stop_after = false;
+  Ranks ranks;
   double timeout_s = 300;
   unsigned threads = 2;
   int zstd_level = 1;

@@ -78,10 +78,10 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
   }
 }
 
-void Cut::await_starting_copies(const std::atomic<unsigned>& starting, Clock::duration limit) {
+void Cut::await_starting_calls(const std::atomic<unsigned>& starting, Clock::duration limit) {
   const auto deadline = Clock::now() + limit;
   while (starting.load() > 0) {
-    if (Clock::now() >= deadline) return reasons.push_back("a copy that the application was starting did not end in time");
+    if (Clock::now() >= deadline) return reasons.push_back("a copy or a queue that the application was starting did not get under way in time");
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }

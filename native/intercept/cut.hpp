@@ -18,8 +18,8 @@ class Cut {
  public:
   // Puts two barriers into every other queue: one that says when everything before it is done, one that waits for release().
   void hold(QueueRegistry& queues, const QueueState& target, Clock::duration limit);
-  // Waits for calls that start copies and did not see yet that they must wait.
-  void await_starting_copies(const std::atomic<unsigned>& starting, Clock::duration limit);
+  // Waits for calls that start copies or make queues and did not see yet that they must wait.
+  void await_starting_calls(const std::atomic<unsigned>& starting, Clock::duration limit);
   // Waits for copies that the runtime has queued before: a copy on the same engine ends after them.
   void drain_copies(const Topology& topology, Clock::duration limit);
   void release() noexcept;

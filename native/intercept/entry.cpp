@@ -14,6 +14,7 @@
 #include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
 #include "intercept/hsa_api.hpp"
+#include "intercept/rank.hpp"
 #include "intercept/reports.hpp"
 #include "intercept/tool.hpp"
 
@@ -56,7 +57,7 @@ void require_the_virtual_gpu() {
 }
 
 void start(HsaApiTable& table, const char* control_path) {
-  create_tool(read_control(control_path));
+  create_tool(for_this_process(read_control(control_path)));
   save_originals(table);
   require_the_virtual_gpu();
   install_memory_hooks(table);

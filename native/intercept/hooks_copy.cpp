@@ -1,54 +1,30 @@
 // Copies that the application starts while a snapshot is taken are delayed (bounded), so that they change nothing under it.
-#include <span>
-
-#include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
 #include "intercept/hsa_api.hpp"
-#include "intercept/tool.hpp"
+#include "intercept/starting.hpp"
 
 namespace kerncap::intercept {
 namespace {
 
-// From here to its end a copy is either over or in the copy engine's queue, where the snapshot waits for it.
-class Starting {
- public:
-  explicit Starting(std::uint32_t count = 0, const hsa_signal_t* dependencies = nullptr) noexcept : counted_(!Inside::already()) {
-    if (!counted_) return;
-    const std::span<const hsa_signal_t> all(dependencies, dependencies == nullptr ? 0 : count);
-    auto& capture = tool().capture();
-    for (bool waits = true; waits;) {
-      const bool in_vain = !capture.delay_copy(all);
-      ++tool().copies_starting;
-      // A snapshot that begins after this sees the count; one that began before is seen here.
-      waits = !in_vain && capture.must_delay(all);
-      if (waits) --tool().copies_starting;
-    }
-  }
-  ~Starting() {
-    if (counted_) --tool().copies_starting;
-  }
-  Starting(const Starting&) = delete;
-  Starting& operator=(const Starting&) = delete;
-
- private:
-  const bool counted_;
-};
+std::span<const hsa_signal_t> all(std::uint32_t count, const hsa_signal_t* signals) {
+  return {signals, signals == nullptr ? 0 : count};
+}
 
 hsa_status_t memory_copy(void* to, const void* from, size_t size) noexcept {
-  const Starting starting;
+  const Starting starting(Capture::Call::Copy);
   return hsa().core.hsa_memory_copy_fn(to, from, size);
 }
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
                         const hsa_signal_t* dependencies, hsa_signal_t completion) noexcept {
-  const Starting starting(count, dependencies);
+  const Starting starting(Capture::Call::Copy, all(count, dependencies));
   return hsa().amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count, dependencies, completion);
 }
 
 hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
                                   uint32_t count, const hsa_signal_t* dependencies, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) noexcept {
-  const Starting starting(count, dependencies);
+  const Starting starting(Capture::Call::Copy, all(count, dependencies));
   return hsa().amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, dependencies, completion,
                                                           engine, force);
 }
@@ -57,13 +33,13 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
                              const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
                              hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* dependencies,
                              hsa_signal_t completion) noexcept {
-  const Starting starting(count, dependencies);
+  const Starting starting(Capture::Call::Copy, all(count, dependencies));
   return hsa().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count,
                                                      dependencies, completion);
 }
 
 hsa_status_t memory_fill(void* ptr, uint32_t value, size_t count) noexcept {
-  const Starting starting;
+  const Starting starting(Capture::Call::Copy);
   return hsa().amd.hsa_amd_memory_fill_fn(ptr, value, count);
 }
 

@@ -10,7 +10,7 @@
 #include "intercept/hooks.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/packets.hpp"
-#include "intercept/tool.hpp"
+#include "intercept/starting.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -81,6 +81,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
     return hsa().core.hsa_queue_create_fn(agent, size, type, callback, data, private_bytes, group_bytes, queue);
   };
   if (Inside::already() || queue == nullptr) return original();
+  const Starting starting(Capture::Call::Queue);
   const Inside inside;
   QueueState* added = nullptr;
   try {
@@ -105,7 +106,6 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   state.queue = *queue;
   state.alive = true;
   if (tool().timer() != nullptr) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
-  tool().capture().queue_created();
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
   return HSA_STATUS_SUCCESS;
 }

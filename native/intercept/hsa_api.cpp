@@ -41,7 +41,8 @@ std::string status_text(hsa_status_t status) {
 
 void check(hsa_status_t status, const char* what) {
   if (status != HSA_STATUS_SUCCESS && status != HSA_STATUS_INFO_BREAK) {
-    throw Error("capture.hsa", std::string(what) + ": " + status_text(status));
+    const bool memory = status == HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    throw Error(memory ? "host.memory" : "capture.hsa", std::string(what) + ": " + status_text(status));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "bundle/hidden_variables.hpp"
 #include "intercept/hsa_api.hpp"
+#include "intercept/rank.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -280,10 +281,12 @@ Json capture_document(CaptureFacts& facts, const Index& index) {
   document["consistency"] = {{"state", facts.reasons.empty() ? "consistent" : "best-effort"}, {"reasons", facts.reasons}};
   document["outcome"] = std::move(outcome);
   document["trigger"] = facts.trigger;
+  document["rank"] = own_rank_document();
   document["unreadable"] = unreadable_document(facts.unreadable);  // complete by now
   document["timing"] = {{"dispatch_ns", facts.dispatch_ns ? Json(*facts.dispatch_ns) : Json(nullptr)},
                         {"dispatch_wall_s", facts.dispatch_wall_s},
                         {"snapshot_s", facts.snapshot_s},
+                        {"post_s", facts.post_s},
                         {"raw_bytes", facts.raw_bytes},
                         {"stored_bytes", facts.stored_bytes}};
   return document;

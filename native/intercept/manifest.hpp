@@ -51,6 +51,7 @@ struct CaptureFacts : DispatchFacts {
   std::optional<std::uint64_t> dispatch_ns;
   double dispatch_wall_s = 0;
   double snapshot_s = 0;
+  double post_s = 0;  // of that
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
   std::vector<Unreadable> unreadable;

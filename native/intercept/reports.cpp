@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "intercept/rank.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -47,6 +48,7 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
   }
   write_json_atomic(own_file(work_dir, "seen"), {{"schema", "kerncap.seen/1"},
                                                   {"pid", getpid()},
+                                                  {"rank", own_rank_document()},
                                                   {"queues", queues},
                                                   {"dispatches", dispatches},
                                                   {"kernels", std::move(list)},

@@ -218,7 +218,9 @@ void Snapshot::take_post() {
     if (entry.failed) continue;
     for (const auto& ticket : entry.pre) ticket.wait();
   }
+  const auto begun = Clock::now();
   pass(Reading::Post);
+  post_s_ = std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
 void Snapshot::take_between() {

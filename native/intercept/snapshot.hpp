@@ -57,6 +57,7 @@ class Snapshot {
   // Why host memory is not that of one moment; empty when it is.
   std::vector<std::string> unsettled() const;
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
+  double post_s() const { return post_s_; }  // of the second state alone
   std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
   std::uint64_t stored_bytes() const { return writer_.stored_bytes(); }
 
@@ -106,6 +107,7 @@ class Snapshot {
   std::deque<Pending> pending_;
   std::vector<Unreadable> unreadable_;
   std::size_t states_between_ = 0;
+  double post_s_ = 0;
 };
 
 }  // namespace kerncap::intercept

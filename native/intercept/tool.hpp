@@ -46,7 +46,7 @@ class Tool {
   QueueRegistry queues;
   LaunchLog launches;
   std::atomic<bool> bookkeeping_failed{false};
-  std::atomic<unsigned> copies_starting{0};  // of the application, inside the runtime's call
+  std::atomic<unsigned> calls_starting{0};  // of the application: starting.hpp
 
  private:
   void report_times();

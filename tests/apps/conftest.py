@@ -5,14 +5,17 @@ Each image is large and built only by `make test-apps`; tests of an image that i
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from containers import DevContainer, running
+from paper_workloads import Workload, idle_variant
 
 from kerncap.runtime import catalog
 
@@ -66,6 +69,29 @@ class Programs:
             environment["LD_PRELOAD"] = str(self.container.native_dir / "libkerncap-vgpu.so")
         # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
         return self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
+
+
+    def kerncap(self, *argv: str | os.PathLike[str], exit_codes: Sequence[int] = (0,), timeout_s: float = 1200) -> str:
+        """What a command prints; with another exit code the test fails."""
+        done = self.container.run(["python3", "-m", "kerncap", *argv], timeout_s=timeout_s)
+        assert done.returncode in exit_codes, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def judge(self, workload: Workload, target: str) -> dict[str, Any]:
+        """Extract by name, seal, replay the sealed bundle, refuse a kernel that does nothing; the replay's verdict."""
+        device = f"vgpu:{target}"
+        made = self.container.work / f"{workload.kernel.strip('_*')}-{target}.kcap"
+        bundle = made.with_suffix(".kcap.tar")
+        which = ("--dispatch", str(workload.dispatch), "--device", device, "--timeout", "1000")
+        self.kerncap("extract", workload.kernel, "-o", made, *which, "--", *workload.command)
+        self.kerncap("pack", made, "-o", bundle)
+        verdict: dict[str, Any] = json.loads(self.kerncap("replay", bundle, "--device", device, "--json"))
+        assert verdict["verdict"] == "faithful", verdict
+        assert verdict["changed_bytes"] > 0
+        variant = ("--hsaco", idle_variant(made), "--device", device, "--json")
+        refused = json.loads(self.kerncap("validate", bundle, *variant, exit_codes=(1,)))
+        assert refused["verdict"] == "differs", refused
+        return verdict
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import HERE, Programs
+from paper_workloads import Workload, of_app
 
 APP = "llama"
 TARGETS = ("gfx90a", "gfx1100")
@@ -97,20 +98,13 @@ def test_bench(programs: Programs, models: Path, kind: str, target: str) -> None
     assert prompt["avg_ns"] < 180e9, "a prompt of 32 tokens takes minutes"
 
 
+@pytest.mark.parametrize("workload", of_app(APP), ids=lambda workload: workload.kernel)
 @pytest.mark.parametrize("target", TARGETS)
-def test_kernel_captured_packed_replayed(programs: Programs, models: Path, target: str) -> None:
-    """`mul_mat_vec_q`, the case study of Kerncap's paper: out of llama-bench, into a bundle, replayed from it."""
-    made, bundle = models / f"mmvq-{target}.kcap", models / f"mmvq-{target}.kcap.tar"
-    bench = ["llama-bench", "-m", models / "Q4_K.gguf", "-p", "0", "-n", "1", "-r", "1", "-ngl", "99", "--no-warmup"]
-    device = f"vgpu:{target}"
-    kerncap(programs, "extract", "mul_mat_vec_q", "-o", made, "--dispatch", "4", "--device", device, "--", *bench)
-    kerncap(programs, "pack", made, "-o", bundle)
-    verdict = json.loads(kerncap(programs, "replay", bundle, "--device", device, "--json"))
-    assert verdict["verdict"] == "faithful", verdict
-    assert verdict["kernel"].startswith("void mul_mat_vec_q<(ggml_type)12")
-    # The gate and up matrices in one kernel: a float for each of 512 rows.
-    assert 1000 < verdict["changed_bytes"] <= 2048
-
-
-def kerncap(programs: Programs, *argv: str | Path) -> str:
-    return programs.container.run(["python3", "-m", "kerncap", *argv], check=True).stdout
+def test_paper_workload(programs: Programs, models: Path, target: str, workload: Workload) -> None:
+    """`mul_mat_vec_q`, the case study of Kerncap's paper, and attention."""
+    verdict = programs.judge(workload, target)
+    assert f"void {workload.kernel}<" in verdict["kernel"]
+    if workload.kernel == "mul_mat_vec_q":
+        assert verdict["kernel"].startswith("void mul_mat_vec_q<(ggml_type)12")
+        # The gate and up matrices in one kernel: a float for each of 512 rows.
+        assert 1000 < verdict["changed_bytes"] <= 2048

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import Programs
+from paper_workloads import Workload, of_app
 
 APP = "rocblas"
 TARGETS = ("gfx90a", "gfx1100")
@@ -53,3 +54,10 @@ def norm_errors(programs: Programs, target: str, precision: str, case: str) -> l
     errors = [float(value) for name, value in zip(names, values, strict=True) if name.startswith("norm_error_")]
     assert errors, done.stdout
     return errors
+
+
+@pytest.mark.parametrize("workload", of_app(APP), ids=lambda workload: workload.app)
+@pytest.mark.parametrize("target", TARGETS)
+def test_paper_workload(programs: Programs, target: str, workload: Workload) -> None:
+    """The Tensile GEMM of Kerncap's paper: no source, thousands of kernels in the library."""
+    programs.judge(workload, target)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from conftest import HERE, Programs
+from paper_workloads import Workload, of_app
 
 APP = "rocprim"
 TARGETS = ("gfx90a", "gfx1100")
@@ -63,3 +64,10 @@ def test_program_from_headers(programs: Programs, target: str, options: tuple[st
     assert "kerncap-vgpu:" not in done.stderr, done.stderr
     calls = ("inclusive_scan", "reduce", "radix_sort_keys", "select", "partition")
     assert done.stdout.splitlines() == [*(f"{call} equal" for call in calls), "EXIT-SUCCESS"]
+
+
+@pytest.mark.parametrize("workload", of_app(APP), ids=lambda workload: workload.app)
+@pytest.mark.parametrize("target", TARGETS)
+def test_paper_workload(programs: Programs, target: str, workload: Workload) -> None:
+    """A step of a merge sort of integers."""
+    programs.judge(workload, target)

@@ -21,6 +21,7 @@ _ONE_SUITE = (
     "test_cut.py",
     "test_hostile_source.py",
     "test_isa_conformance.py",
+    "test_no_harm.py",
     "test_sequences.py",
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kerncap.bundle.seal import allowed_environment
-from kerncap.capture.application import Captured, Order, run_application
+from kerncap.capture.application import Captured, Order, process_folders, run_application
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.capture.selection import Selection
 from kerncap.capture.tool import describe_status
@@ -75,7 +75,8 @@ def run(
     work.mkdir()
     wanted = Selection(kernel, **selection)  # type: ignore[arg-type]
     order = Order(wanted, ("sh", "-c", WORK + script), device or Device("gpu"), timeout_s=timeout_s)
-    return run_application(order, work, files, on_stdout=lambda _: None)
+    (captured,) = run_application(order, work, files, on_stdout=lambda _: None)
+    return captured
 
 
 def failure(tmp_path: Path, files: NativeFiles, script: str, **more: object) -> KerncapError:
@@ -251,3 +252,39 @@ def test_an_output_whose_path_is_not_utf8(tmp_path: Path, files: NativeFiles, mo
     assert (caught.value.code, caught.value.hint) == ("host.path-not-utf8", "-o NAME")
     assert not (tmp_path / "started").exists()
     assert not any(b"caf" in os.fsencode(path) for path in tmp_path.iterdir())
+
+
+RANKED = 'for n in 0 1; do mkdir -p $W/rank-$n/capture; done; echo "{}" > $W/rank-1/capture/capture.json; '
+
+
+def test_every_rank_has_its_own_capture(tmp_path: Path, files: NativeFiles, caplog: pytest.LogCaptureFixture) -> None:
+    """Those that have none are named."""
+    work = tmp_path / "work"
+    work.mkdir()
+    failed = json.dumps({"code": "capture.hsa", "message": "no luck"})
+    script = f"{WORK}{RANKED}echo '{failed}' > $W/rank-0/error-7.json"
+    order = Order(Selection("vector_add"), ("sh", "-c", script), Device("gpu"), ranks="all")
+    found = run_application(order, work, files, on_stdout=lambda _: None)
+    assert [captured.directory for captured in found] == [work / "rank-1" / "capture"]
+    assert "rank-0: not captured: no luck" in caplog.text
+    control = json.loads((work / "control.json").read_text())
+    assert control["ranks"] == "all"
+
+
+def test_ranks_are_in_order(tmp_path: Path) -> None:
+    for name in ("pid-5", "rank-10", "rank-9", "other", "pid-33"):
+        (tmp_path / name).mkdir()
+    assert [path.name for path in process_folders(tmp_path)] == ["rank-9", "rank-10", "pid-5", "pid-33"]
+
+
+def test_a_rank_that_is_not_there(tmp_path: Path, files: NativeFiles) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    seen = json.dumps({**SEEN, "rank": 4})
+    script = f"{WORK}cat > $W/seen-1.json << 'EOF'\n{seen}\nEOF\n"
+    order = Order(Selection("vector_add"), ("sh", "-c", script), Device("gpu"), ranks="3")
+    with pytest.raises(KerncapError) as error:
+        run_application(order, work, files, on_stdout=lambda _: None)
+    assert error.value.code == "capture.no-such-rank"
+    assert "rank 3; ranks that used the HSA runtime: 4" in error.value.message
+    assert json.loads((work / "control.json").read_text())["ranks"] == 3

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include "base/error.hpp"
+#include "intercept/rank.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -22,7 +25,7 @@ TEST_F(ControlFile, ReadsEverything) {
   const auto control = read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k",
     "mode": "list", "match": "base", "dispatch": 3, "after_ms": 1.5, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5,
     "when": [{"text": "arg[0]>1", "kind": "argument", "argument": 0, "compare": ">", "value": 1}], "threads": 1,
-    "zstd_level": -1})"));
+    "zstd_level": -1, "ranks": 3})"));
   EXPECT_EQ(control.work_dir, "/tmp/w");
   EXPECT_EQ(control.kernel, "k");
   EXPECT_EQ(control.mode, Mode::List);
@@ -36,6 +39,8 @@ TEST_F(ControlFile, ReadsEverything) {
   EXPECT_EQ(control.when[0].text, "arg[0]>1");
   EXPECT_DOUBLE_EQ(control.timeout_s, 2.5);
   EXPECT_EQ(control.zstd_level, -1);
+  EXPECT_FALSE(control.ranks.all);
+  EXPECT_EQ(control.ranks.only, 3u);
 }
 
 TEST_F(ControlFile, Sequence) {
@@ -59,11 +64,30 @@ TEST_F(ControlFile, NullKernelOnlyLists) {
 TEST_F(ControlFile, RefusesWhatItDoesNotKnow) {
   const std::string head = R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k", )";
   for (const char* rest : {R"("match": "fuzzy"})", R"("after": "maybe"})", R"("grid": [1]})", R"("timeout_s": 0})", R"("threads": 0})",
-                           R"("mode": "watch"})", R"("when": {}})", R"("when": [{"text": "x", "kind": "soon"}]})", R"("after_ms": -1})"}) {
+                           R"("mode": "watch"})", R"("when": {}})", R"("when": [{"text": "x", "kind": "soon"}]})", R"("after_ms": -1})", R"("ranks": "some"})",
+                           R"("ranks": -1})"}) {
     EXPECT_THROW(read_control(write(head + rest)), Error) << rest;
   }
   EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/2", "work_dir": "/tmp/w", "kernel": "k"})")), Error);
   EXPECT_THROW(read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "relative", "kernel": "k"})")), Error);
+}
+
+TEST_F(ControlFile, EveryRankWorksInADirectoryOfItsOwn) {
+  Control control;
+  control.work_dir = testing::TempDir() + "/ranks";
+  control.ranks.all = true;
+  const auto own = for_this_process(control).work_dir;
+  EXPECT_EQ(own.parent_path(), control.work_dir);
+  EXPECT_EQ(own.filename(), own_rank() ? "rank-" + std::to_string(*own_rank()) : "pid-" + std::to_string(getpid()));
+  EXPECT_TRUE(std::filesystem::is_directory(own));
+}
+
+TEST_F(ControlFile, AnotherRankOnlyLists) {
+  Control control;
+  control.ranks.only = own_rank().value_or(0) + 1;
+  EXPECT_EQ(for_this_process(control).mode, Mode::List);
+  control.ranks.only.reset();
+  EXPECT_EQ(for_this_process(control).mode, Mode::Capture);
 }
 
 TEST_F(ControlFile, WorkDirIsFoundInAFileThatIsOtherwiseWrong) {
