@@ -72,6 +72,9 @@ BarrierInfo read_barrier(const Json& value, const std::string& where, std::size_
   return barrier;
 }
 
+// "amdgcn-amd-amdhsa--gfx942" of any features: whether code runs is checked when it is loaded.
+std::string_view processor_of(std::string_view isa) { return isa.substr(0, isa.find(':')); }
+
 void read_sequence(const Fields& sequence, CaptureInfo& info) {
   const auto& states = sequence.string("states");
   if (states != "each" && states != "end") sequence.fail("states", "is neither each nor end");
@@ -83,7 +86,7 @@ void read_sequence(const Fields& sequence, CaptureInfo& info) {
     const Fields fields(value, where, kCode);
     StepInfo step;
     read_dispatch(fields, step);
-    if (step.isa != info.isa) throw Error("bundle.inconsistent", where + ": the code object is for " + printable(step.isa) + ", the first one for " + printable(info.isa));
+    if (processor_of(step.isa) != processor_of(info.isa)) throw Error("bundle.inconsistent", where + ": the code object is for " + printable(step.isa) + ", the first one for " + printable(info.isa));
     for (const Json& barrier : fields.array("barriers_before", kMaxBarriers))
       step.barriers_before.push_back(read_barrier(barrier, where + ".barriers_before", info.steps()));
     info.later.push_back(std::move(step));

@@ -143,3 +143,22 @@ def test_a_dispatch_that_faults_in_the_middle(workbench: Workbench, tmp_path: Pa
     assert capture["outcome"] == {"status": "fault", "fault_va": 0x7A5500000000, "step": 1}
     assert capture["sequence"]["states"] == "end"
     assert workbench.verdict("replay", out, *DEVICE)["verdict"] == "faithful"
+
+
+def test_a_copy_that_the_runtime_does_with_a_kernel_is_a_dispatch(
+    workbench: Workbench, suite: str, tmp_path: Path
+) -> None:
+    """HIP 5.7.1 gives every copy to a copy engine. The kernels of HIP 6.4.3 are for other features of the target."""
+    out = tmp_path / "small.kcap"
+    if suite == "trixie":
+        program = workbench.program("sequence")
+        argv = ("extract", "--range", "stretch..mix", "-o", out, *DEVICE, "--", program, "small")
+        assert "a copy that the application starts" in workbench.error(5, *argv)["stderr"]
+        return
+    extract(workbench, out, "small", "--range", "stretch..mix")
+    assert len(kernels(workbench, out)) > len(CHAIN)
+    hsaco = workbench.variant("sequence", TARGET, "wrong-constant")
+    said = workbench.error(2, "replay", out, "--hsaco", hsaco, *DEVICE)["stderr"]
+    assert "usage.which-kernel" in said
+    verdict = workbench.verdict("replay", out, "--hsaco", hsaco, "--kernel", "stretch", *DEVICE)
+    assert verdict["verdict"] == "differs"

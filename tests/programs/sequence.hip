@@ -1,7 +1,7 @@
 // A chain of dispatches, each working on what the one before left: x = i; x = 2x + 1; y += x; x = y - x. Launched
 // one by one (stream), with events that measure the time between them (timed), as a graph, or with something between them that
-// breaks the chain for whoever captures it as one: sync (the host waits), copy (a copy back on the stream), event (another
-// stream's kernel between). fault: the second kernel stores where nothing is mapped.
+// breaks the chain for whoever captures it as one: sync (the host waits), copy (a copy back on the stream), small (a copy of a few
+// bytes, which some runtimes do with a kernel on the stream), event (another stream's kernel between). fault: the second kernel stores where nothing is mapped.
 #include <string>
 #include <vector>
 
@@ -32,6 +32,7 @@ __global__ void mix(int* x, const int* y, int n) {
 }
 
 constexpr int count = 3000;
+constexpr size_t buffer_bytes = 256 << 10;  // more than the runtimes copy with a kernel
 constexpr int blocks = (count + 255) / 256;
 
 struct Chain {
@@ -43,7 +44,8 @@ struct Chain {
 
   void between() {
     if (mode == "sync") HIP_CHECK(hipStreamSynchronize(stream));
-    if (mode == "copy") HIP_CHECK(hipMemcpyAsync(copied, x, count * sizeof(int), hipMemcpyDeviceToHost, stream));
+    if (mode == "copy") HIP_CHECK(hipMemcpyAsync(copied, x, buffer_bytes, hipMemcpyDeviceToHost, stream));
+    if (mode == "small") HIP_CHECK(hipMemcpyAsync(copied, x, 64, hipMemcpyDeviceToHost, stream));
     if (mode != "event") return;
     hipEvent_t first, second;
     HIP_CHECK(hipEventCreate(&first));
@@ -69,9 +71,9 @@ struct Chain {
 int main(int argc, char** argv) {
   Chain chain{};
   chain.mode = argc > 1 ? argv[1] : "stream";
-  HIP_CHECK(hipMalloc(&chain.x, count * sizeof(int)));
+  HIP_CHECK(hipMalloc(&chain.x, buffer_bytes));
   HIP_CHECK(hipMalloc(&chain.y, count * sizeof(int)));
-  HIP_CHECK(hipHostMalloc(&chain.copied, count * sizeof(int)));
+  HIP_CHECK(hipHostMalloc(&chain.copied, buffer_bytes));
   HIP_CHECK(hipEventCreate(&chain.begun));
   HIP_CHECK(hipEventCreate(&chain.ended));
   HIP_CHECK(hipMemset(chain.y, 0, count * sizeof(int)));
