@@ -209,6 +209,8 @@ def _none_met(order: Order, seen: Listing, status: str) -> KerncapError:
     text += f"{met or 'none'} met {words}"
     if met:
         text += f", so that --dispatch {wanted.dispatch} was never reached"
+    missed = sum(looked.missed for looked in seen.looked)
+    text += f"; {missed} more could not be looked at" if missed else ""
     closest = [one for looked in seen.looked for one in looked.closest]
     if closest:
         text += "; closest was " + ", ".join(closest[:_LISTED])

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from kerncap.errors import UsageError
@@ -17,10 +18,13 @@ from kerncap.errors import UsageError
 _COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
 _NUMBER_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
 _MOST = 64
-_EXAMPLES = "--when 'arg[3]>1000'"
+_EXAMPLES = "--when 'arg[3]>1000'  # or nan, inf, fault, slower-than=2x"
 _ARGUMENT = re.compile(
     r"arg\[\s*(?P<which>[^\[\]]+?)\s*\](?::(?P<type>\w+))?\s*(?P<compare>>=|<=|==|!=|>|<)\s*(?P<value>\S+)", re.ASCII
 )
+_FLOATS = re.compile(r"(?P<kind>nan|inf)(?::(?P<type>f16|bf16|f32|f64))?", re.ASCII)
+_SLOWER = re.compile(r"slower-than=(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>x|ns|us|ms|s)", re.ASCII)
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 64) - 1
 
@@ -45,10 +49,35 @@ def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
 
 
 def _parse(text: str) -> Condition:
+    floats = _FLOATS.fullmatch(text)
+    if floats is not None:
+        return Condition(text, {"kind": floats["kind"], "type": floats["type"]})
+    if text == "fault":
+        return Condition(text, {"kind": "fault"})
+    if text.startswith("slower-than"):
+        return Condition(text, _slower(text))
     match = _ARGUMENT.fullmatch(text)
     if match is None:
-        raise _refused(text, "expected arg[N] or arg[NAME], one of " + " ".join(_COMPARISONS) + ", and a number")
+        arguments = "arg[N] or arg[NAME], one of " + " ".join(_COMPARISONS) + ", and a number"
+        raise _refused(
+            text, f"expected nan, inf (nan:f16, ...), fault, slower-than=2x, slower-than=3ms, or {arguments}"
+        )
     return Condition(text, _argument(text, match))
+
+
+def _slower(text: str) -> dict[str, Any]:
+    match = _SLOWER.fullmatch(text)
+    if match is None:
+        raise _refused(text, "expected a number of times (2x) or a time in ns, us, ms or s")
+    number, unit = match["number"], match["unit"]
+    if unit != "x":
+        nanoseconds = int(Fraction(number) * _NANOSECONDS[unit])
+        if nanoseconds > _MOST_INTEGER:
+            raise _refused(text, f"{number} {unit} does not fit into 64 bits of nanoseconds")
+        return {"kind": "slower", "ratio": None, "ns": nanoseconds}
+    if not 0 < float(number) < math.inf:
+        raise _refused(text, f"{number} times is no limit")
+    return {"kind": "slower", "ratio": float(number), "ns": None}
 
 
 def _argument(text: str, match: re.Match[str]) -> dict[str, Any]:

@@ -53,10 +53,11 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Looked:
-    """What came of `--when` in one process: how many dispatches were looked at, how many met it, what came closest."""
+    """What came of `--when` in one process: dispatches that were looked at, met it or were missed; what was closest."""
 
     candidates: int
     met: int
+    missed: int
     closest: tuple[str, ...]
     """`arg[3]>1000: at most 900`; nothing for a condition that has no measure."""
 
@@ -133,5 +134,11 @@ def read_listing(work_dir: Path, rank: int | None = None) -> Listing:
 
 
 def _looked(when: dict[str, Any]) -> Looked:
-    closest = tuple(f"{c['predicate']}: {c['value']}" for c in when["closest"] if c["value"] is not None)
-    return Looked(int(when["candidates"]), int(when["met"]), closest)
+    closest = tuple(_closest(c) for c in when["closest"] if c["value"] is not None)
+    return Looked(int(when["candidates"]), int(when["met"]), int(when.get("missed", 0)), closest)
+
+
+def _closest(closest: dict[str, Any]) -> str:
+    value = closest["value"]
+    shown = f"{value:.3g}" if isinstance(value, float) else value
+    return f"{closest['predicate']}: {shown}{closest.get('unit', '')}"

@@ -56,7 +56,8 @@ class Selection:
     """The n-th (`dispatch`, from 0) dispatch of a kernel that `kernel` names, with these dimensions and so late.
 
     `grid` and `workgroup` count workitems, as a dispatch packet does; None is any. `after_ms` counts from the loading
-    of the HSA runtime; dispatches before it do not count. With `when` only those count that meet one of its conditions.
+    of the HSA runtime; dispatches before it do not count. With `when` only those count that meet one of its conditions;
+    `budget_bytes` bounds the memory that is held for each that may.
 
     Raises: UsageError `usage.match`, `usage.number`, `usage.pattern`.
     """
@@ -68,6 +69,7 @@ class Selection:
     workgroup: Dims | None = None
     after_ms: float = 0.0
     when: tuple[Condition, ...] = ()
+    budget_bytes: int | None = None
     sequence: SequenceWanted | None = None
 
     def __post_init__(self) -> None:
@@ -84,6 +86,9 @@ class Selection:
         if not (math.isfinite(self.after_ms) and 0 <= self.after_ms <= 1e12):
             text = f"--after-ms is {self.after_ms:g}, expected milliseconds: 0 or more"
             raise UsageError(text, code="usage.number", hint="--after-ms 5000")
+        if self.budget_bytes is not None and not 0 < self.budget_bytes <= MAX_DISPATCH:
+            text = f"--budget is {self.budget_bytes}, expected bytes: more than 0"
+            raise UsageError(text, code="usage.number", hint="--budget 17179869184  # 16 GiB")
 
     def control(self) -> dict[str, Any]:
         """The fields of the control file that say which dispatch is meant."""
@@ -96,6 +101,7 @@ class Selection:
             "after_ms": self.after_ms,
             "when": [condition.control() for condition in self.when],
             **({"sequence": self.sequence.control(self.match)} if self.sequence else {}),
+            "budget_bytes": self.budget_bytes,
         }
 
     @property

@@ -66,8 +66,17 @@ def memory_classes(bundle: Bundle) -> dict[str, dict[str, int]]:
 
 
 def trigger_text(trigger: Mapping[str, Any]) -> str:
-    """`arg[3]>1000 (n is 1024)`."""
-    return f"{trigger['predicate']} ({trigger['argument']} is {trigger['value']})"
+    """`arg[3]>1000 (n is 1024)`, `slower-than=2x (52100 ns, median 20000 ns)`."""
+    if "value" in trigger:
+        found = f"{trigger['argument']} is {trigger['value']}"
+    elif "dispatch_ns" in trigger:
+        found = f"{trigger['dispatch_ns']} ns"
+        found += f", median {trigger['median_ns']} ns" if "median_ns" in trigger else ""
+    elif "count" in trigger:
+        found = f"{trigger['count']} {trigger['type']} of {trigger['argument']}, the first at {trigger['first_va']:#x}"
+    else:
+        found = f"at {trigger['first_va']:#x}"
+    return f"{trigger['predicate']} ({found})"
 
 
 def describe(bundle: Bundle, *, regions: bool) -> str:

@@ -56,7 +56,7 @@ def matches(incomplete: str) -> list[str]:
 
 def conditions(incomplete: str) -> list[str]:
     """How each kind of `--when` begins."""
-    return [word for word in ("arg[",) if word.startswith(incomplete)]
+    return [word for word in ("arg[", "fault", "inf", "nan", "slower-than=") if word.startswith(incomplete)]
 
 
 def suites(incomplete: str) -> list[str]:

@@ -47,6 +47,7 @@ def extract(
     ] = 0.0,
     when: options.WhenOption = None,
     ranks: options.RanksOption = "first",
+    budget: options.BudgetOption = None,
     list_only: Annotated[
         bool,
         typer.Option("--list", help="Capture nothing: list what would match.", rich_help_panel=options.WHICH_DISPATCH),
@@ -93,7 +94,8 @@ def extract(
     elif range_ is not None:
         selection = select_range(range_, post, dispatch=dispatch, **more)
     else:
-        selection = Selection(kernel, dispatch=dispatch, when=parse_conditions(when or ()), **more)
+        conditions = parse_conditions(when or ())
+        selection = Selection(kernel, dispatch=dispatch, when=conditions, budget_bytes=budget, **more)
     kernel = selection.kernel
     options.check_seconds("--timeout", timeout, "3600")
     if list_only:

@@ -81,8 +81,16 @@ WhenOption = Annotated[
     typer.Option(
         "--when",
         metavar="CONDITION",
-        help="Only one that meets this: 'arg[3]>1000'. More than one: any of them.",
+        help="Only one that meets this: nan, inf, fault, slower-than=2x, 'arg[3]>1000'. More than one: any.",
         autocompletion=completion.conditions,
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option(
+        "--budget",
+        help="Bytes of memory that --when may hold before a dispatch; default: half of what is free in DIR.",
         rich_help_panel=WHICH_DISPATCH,
     ),
 ]

@@ -22,6 +22,7 @@ def trigger(
     grid: options.GridOption = None,
     workgroup: options.WorkgroupOption = None,
     when: options.WhenOption = None,
+    budget: options.BudgetOption = None,
     source_dir: options.SourceDirOption = None,
     compile_db: options.CompileDbOption = None,
     timeout: Annotated[
@@ -52,6 +53,7 @@ def trigger(
         parse_dims("--grid", grid),
         parse_dims("--workgroup", workgroup),
         when=parse_conditions(when or ()),
+        budget_bytes=budget,
     )
     options.check_seconds("--timeout", timeout, "300")
     options.check_after(after)

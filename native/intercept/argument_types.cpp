@@ -68,6 +68,16 @@ std::string unqualified(std::string_view type) {
   return out;
 }
 
+bool says_const(std::string_view type) {
+  constexpr std::string_view word = "const";
+  for (auto at = type.find(word); at != std::string_view::npos; at = type.find(word, at + 1)) {
+    const auto end = at + word.size();
+    const bool starts = at == 0 || type[at - 1] == ' ' || type[at - 1] == '*';
+    if (starts && (end == type.size() || type[end] == ' ')) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> split_top_level(std::string_view text) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -169,6 +179,7 @@ std::vector<Argument> arguments_of(const KernelDescription& kernel, std::string_
       auto target = unqualified(argument.type);
       if (!target.ends_with('*')) continue;
       target.pop_back();
+      argument.to_constant = says_const(argument.type.substr(0, argument.type.rfind('*')));
       argument.element = spelled_number(target);
     } else if (const auto number = spelled_number(argument.type); number && size_of(*number) == argument.size) {
       argument.number = number;

@@ -38,6 +38,7 @@ struct Argument {
   std::string type;                   // as spelled; empty: nobody knows
   std::optional<NumberType> number;   // by value: its type. A pointer compares as an address.
   std::optional<NumberType> element;  // pointer: what it points to, when that is numbers
+  bool to_constant = false;           // pointer: that may not be stored through it
 
   std::string label() const;  // "n" or "argument 3"
 };

@@ -13,7 +13,6 @@
 namespace kerncap::intercept {
 namespace {
 
-constexpr auto delay_limit = std::chrono::seconds(30);  // that a call of the application is delayed at most
 constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
 constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
 
@@ -23,20 +22,22 @@ Capture::Capture(Tool& tool, Control control)
     : tool_(tool),
       control_(std::move(control)),
       counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)),
-      conditions_(control_.when, control_.dispatch, tool.kernels) {
+      conditions_(control_.when, control_.dispatch, tool.kernels),
+      candidates_(conditions_.decided_later() ? std::make_unique<Candidates>() : nullptr) {
   if (control_.sequence) sequence_ = std::make_unique<Sequence>(*control_.sequence, control_.launch, tool.kernels);
 }
 
 void Capture::prepare() {
   const std::scoped_lock lock(mutex_);
-  if (gates_ || !control_.kernel || control_.mode != Mode::Capture) return;
+  if (gates_ || candidates_ || !control_.kernel || control_.mode != Mode::Capture) return;
   gates_ = std::make_unique<Gates>();
   for (auto& marker : markers_) marker = std::make_unique<Signal>(1);
   if (sequence_) sequence_->prepare();
 }
 
 std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index) noexcept {
-  if (phase_.load(std::memory_order_relaxed) != Phase::Armed || Clock::now() < counts_from_) return std::nullopt;
+  const bool open = phase_.load(std::memory_order_relaxed) == Phase::Armed || (candidates_ && under_way());
+  if (!open || Clock::now() < counts_from_) return std::nullopt;
   const auto dispatch = as_dispatch(packet);
   const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
   const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
@@ -55,18 +56,20 @@ std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const P
 
 std::optional<Capture::Wanted> Capture::meets(const KernelEntry& kernel, const void* kernarg, std::uint64_t match_index) noexcept {
   try {
-    auto trigger = conditions_.by_arguments(kernel, kernarg);
-    if (trigger) return Wanted{match_index, std::move(*trigger)};
+    Json trigger = conditions_.by_arguments(kernel, kernarg);
+    if (candidates_ || (!trigger.is_null() && conditions_.meant())) return Wanted{match_index, std::move(trigger)};
   } catch (const Error& error) {
-    end(error);
+    refuse(error);
   } catch (const std::exception& error) {
-    end(Error("capture.internal", error.what()));
+    refuse(Error("capture.internal", error.what()));
   }
   return std::nullopt;
 }
 
 bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index, Wanted wanted,
                     hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  Job job{&queue, &kernel, packet, queue_index, wanted.match_index, std::move(wanted.trigger)};
+  if (candidates_) return enlist(std::move(job), writer);
   try {
     if (!take_claim(control_.work_dir)) {
       log::info("another process captures; this one goes on without");
@@ -75,7 +78,7 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
       return false;
     }
     if (!gates_) throw Error("capture.hsa", "no signals could be created for the capture");
-    job_ = Job{&queue, &kernel, packet, queue_index, std::move(wanted)};
+    job_ = std::move(job);
     dependents_.add(completion_of(packet));
     auto armed = Phase::Armed;
     if (!phase_.compare_exchange_strong(armed, Phase::Waiting)) return false;  // the application ends, or a kernel faulted
@@ -97,14 +100,19 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
     writer(first.data(), first.size());
     return true;
   }
-  const std::array<Packet, 4> packets = {
-      barrier(hsa_signal_t{0}, gates_->before.handle()), barrier(gates_->open_target.handle(), hsa_signal_t{0}),
-      fenced_target(packet, gates_->after.handle()), barrier(gates_->open_rest.handle(), gates_->passed.handle())};
-  writer(packets.data(), packets.size());
+  write_gated(packet, *gates_, writer);
   return true;
 }
 
+void Capture::write_gated(const Packet& target, const Gates& gates, hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  const std::array<Packet, 4> packets = {
+      barrier(hsa_signal_t{0}, gates.before.handle()), barrier(gates.open_target.handle(), hsa_signal_t{0}),
+      fenced_target(target, gates.after.handle()), barrier(gates.open_rest.handle(), gates.passed.handle())};
+  writer(packets.data(), packets.size());
+}
+
 void Capture::pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept {
+  if (candidates_) return pass_watched(queue, packets, writer);
   if (&queue == job_.queue && sequence_ && sequence_->gathering()) {
     for (const Packet& packet : packets) dependents_.add(completion_of(packet));
     const std::array<Packet, 2> closing = {barrier(hsa_signal_t{0}, gates_->after.handle()),
@@ -175,11 +183,14 @@ void Capture::memory_fault(std::uint64_t va) noexcept {
 }
 
 bool Capture::must_delay(std::span<const hsa_signal_t> dependencies) noexcept {
-  return under_way() && !others_let_go_ && (phase_ != Phase::Waiting || dependents_.depends(dependencies));
+  if (!under_way() || others_let_go_) return false;
+  if (phase_ != Phase::Waiting) return true;
+  return candidates_ ? dependents_.blocks(dependencies) : dependents_.depends(dependencies);
 }
 
 bool Capture::delay(Call call, std::span<const hsa_signal_t> dependencies) noexcept {
   if (!must_delay(dependencies)) return true;
+  if (candidates_) return delay_watched(call, dependencies);
   if (sequence_ && phase_ == Phase::Waiting) sequence_->copy_started();
   std::unique_lock lock(mutex_);
   if (phase_changed_.wait_for(lock, delay_limit, [&] { return !under_way() || others_let_go_; })) return true;
@@ -189,6 +200,7 @@ bool Capture::delay(Call call, std::span<const hsa_signal_t> dependencies) noexc
 
 void Capture::finish_before_exit() noexcept {
   call_off();
+  exiting_ = true;
   std::unique_lock lock(mutex_);
   if (!phase_changed_.wait_for(lock, to_duration(control_.timeout_s), [&] { return phase_ == Phase::Over; })) return;
   // Not for long: after a capture that failed the worker waits for the dispatch, which may never end.
@@ -202,12 +214,20 @@ bool Capture::over() noexcept {
 }
 
 bool Capture::call_off() noexcept {
+  const std::scoped_lock lock(mutex_);
+  leaving_ = true;
   auto armed = Phase::Armed;
-  return phase_.compare_exchange_strong(armed, Phase::Over);
+  const bool idle = phase_.compare_exchange_strong(armed, Phase::Over);
+  phase_changed_.notify_all();
+  return idle;
 }
 
 void Capture::drop_signals() noexcept {
-  if (!submitted_) {
+  if (candidates_) {
+    if (submitted_ && !worker_done_) return;
+    candidates_->drop_signals();
+    cut_.drop_signals();
+  } else if (!submitted_) {
     gates_.reset();
   } else if (worker_done_ && gates_ && gates_->passed.value() < 1) {
     gates_.reset();

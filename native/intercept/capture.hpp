@@ -7,7 +7,9 @@
 //
 // Of a sequence (sequence.hpp) the target is the first dispatch; the others follow, and the last two barriers come behind them.
 //
-// Whatever fails, the gates are opened and the application goes on. The worker is in capture_worker.cpp and capture_facts.cpp. Called by hooks_queue.cpp and entry.cpp.
+// Whatever fails, the gates are opened and the application goes on. The worker: capture_worker.cpp, capture_facts.cpp. Under conditions
+// that are decided only after a dispatch ran, all this is done with each one that matches, until one meets them: armed.cpp.
+// Called by hooks_queue.cpp and entry.cpp.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -18,16 +20,20 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "base/error.hpp"
+#include "intercept/candidates.hpp"
 #include "intercept/conditions.hpp"
 #include "intercept/control.hpp"
 #include "intercept/cut.hpp"
 #include "intercept/dependents.hpp"
+#include "intercept/gates.hpp"
+#include "intercept/held_state.hpp"
 #include "intercept/kernels.hpp"
 #include "intercept/manifest.hpp"
 #include "intercept/packets.hpp"
@@ -39,6 +45,10 @@ namespace kerncap::intercept {
 
 class Tool;
 
+// The hint of a time-out.
+std::string longer(const Control& control);
+void remove_quietly(const std::filesystem::path& path) noexcept;
+
 class Capture {
  public:
   Capture(Tool& tool, Control control);
@@ -46,13 +56,14 @@ class Capture {
 
   // What begin() needs and must not create under a queue's lock. Called when a queue is created, or a request comes.
   void prepare();
+  void add_queue(QueueState& queue);
 
   struct Wanted {
     std::uint64_t match_index = 0;  // among those that match by name and geometry
     Json trigger;                   // the condition that it meets; null without conditions
   };
   // For the dispatch that is meant: the n-th of a matching kernel with the launch geometry that was asked for, of those that meet
-  // the conditions. `queue_index`: which dispatch of its queue it is.
+  // the conditions. Where these are decided later: for every one that may meet them. `queue_index`: which dispatch of its queue it is.
   std::optional<Wanted> wants(const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index) noexcept;
   // What was asked of the dispatches under `--when`; null when nothing was.
   Json conditions_report() const { return conditions_.report(); }
@@ -84,23 +95,26 @@ class Capture {
   void finish_before_exit() noexcept;
 
  private:
+  static constexpr auto delay_limit = std::chrono::seconds(30);  // that a call of the application is delayed at most
   enum class Phase { Armed, Waiting, Snapshot, Running, Sealing, Over };
-  struct Gates {
-    Signal before{1};
-    Signal open_target{1};
-    Signal after{1};
-    Signal open_rest{1};
-    Signal passed{1, Signal::Kind::Polled};  // the last of the barriers has been
-  };
-  struct Job {
-    QueueState* queue = nullptr;
-    const KernelEntry* kernel = nullptr;
-    Packet packet{};
-    std::uint64_t queue_index = 0;
-    Wanted wanted;
-  };
 
   std::optional<Wanted> meets(const KernelEntry& kernel, const void* kernarg, std::uint64_t match_index) noexcept;
+  // armed.cpp
+  void refuse(const Error& error) noexcept;
+  bool enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) noexcept;
+  void pass_watched(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
+  void write_marked(QueueState& queue, const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) noexcept;
+  bool delay_watched(Call call, std::span<const hsa_signal_t> dependencies) noexcept;
+  bool watch();  // true: captured
+  std::optional<Job> next_candidate();
+  bool look(Job job);
+  Json decide(const CaptureFacts& facts, Snapshot& snapshot);
+  std::vector<LookedAt> look_at_floats(const CaptureFacts& facts, Snapshot& snapshot);
+  bool claim();
+  void release_candidate() noexcept;
+  void let_all_go() noexcept;
+
+  static void write_gated(const Packet& target, const Gates& gates, hsa_amd_queue_intercept_packet_writer writer) noexcept;
   void run() noexcept;
   void take();
   CaptureFacts describe_target();
@@ -111,6 +125,7 @@ class Capture {
   void read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const;
   void await_steps(CaptureFacts& facts, Snapshot& snapshot, Clock::time_point deadline);
   void seal(CaptureFacts& facts, const Index& index);
+  const Signal& target_done() { return candidates_ ? candidates_->gates(*job_.queue).after : gates_->after; }
   void await_target(CaptureFacts& facts, Clock::time_point deadline);
   void fault_of(CaptureFacts& facts) const;
   void forward_completion() noexcept;
@@ -145,6 +160,14 @@ class Capture {
   std::atomic<bool> completed_{false};
   std::atomic<bool> submitted_{false};    // the gates are in packets
   bool worker_done_ = false;
+  // Under conditions that are decided later
+  const std::unique_ptr<Candidates> candidates_;  // null without
+  std::optional<HeldState> held_;                 // the worker's
+  std::optional<Error> refused_;                  // why nothing more is looked at
+  bool in_hand_ = false;                          // job_ is a candidate that has not been let go
+  std::atomic<bool> leaving_{false};              // nothing more is looked at
+  std::atomic<bool> exiting_{false};
+  int copies_waiting_ = 0;
   std::mutex mutex_;
   std::condition_variable phase_changed_;
 };

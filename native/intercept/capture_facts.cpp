@@ -13,8 +13,8 @@ namespace kerncap::intercept {
 CaptureFacts Capture::describe_target() {
   CaptureFacts facts;
   facts.packet = job_.packet;
-  facts.match_index = job_.wanted.match_index;
-  facts.trigger = job_.wanted.trigger;
+  facts.match_index = job_.match_index;
+  facts.trigger = job_.trigger;
   facts.queue_index = job_.queue_index;
   facts.kernel = job_.kernel;
   describe_code(facts);

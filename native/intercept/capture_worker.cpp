@@ -28,6 +28,15 @@ constexpr auto step_poll = std::chrono::microseconds(200);   // between two look
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Buffered output of the application is written before its process is ended; a stream that another thread has locked is given up.
+void end_process(int status) {
+  start_quietly([] { std::fflush(nullptr); }).detach();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::_exit(status);
+}
+
+}  // namespace
+
 std::string longer(const Control& control) {
   return "--timeout " + std::to_string(static_cast<long>(std::ceil(2 * control.timeout_s))) + "  # seconds; it was " +
          std::to_string(static_cast<long>(control.timeout_s));
@@ -37,15 +46,6 @@ void remove_quietly(const fs::path& path) noexcept {
   std::error_code ignored;
   fs::remove_all(path, ignored);
 }
-
-// Buffered output of the application is written before its process is ended; a stream that another thread has locked is given up.
-void end_process(int status) {
-  start_quietly([] { std::fflush(nullptr); }).detach();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  ::_exit(status);
-}
-
-}  // namespace
 
 void Capture::require_undisturbed() const {
   if (faulted_) throw fault_error();
@@ -58,8 +58,13 @@ void Capture::require_undisturbed() const {
 void Capture::run() noexcept {
   const Inside inside;
   std::optional<Error> failure;
+  bool captured = true;
   try {
-    take();
+    if (candidates_) {
+      captured = watch();
+    } else {
+      take();
+    }
   } catch (const Error& error) {
     failure = error;
   } catch (const fs::filesystem_error& error) {
@@ -69,21 +74,28 @@ void Capture::run() noexcept {
   } catch (const std::exception& error) {
     failure = Error("capture.internal", error.what());
   }
-  if (!failure && control_.stop_after && !disturbed()) {
+  if (!failure && captured && control_.stop_after && !disturbed()) {
     // The application stands at the captured dispatch until here, and does not get beyond it.
     tool_.report_seen();
     end_process(0);
   }
-  gates_->open_target.set(0);
-  if (sequence_) sequence_->open_all();
-  gates_->open_rest.set(0);
+  if (gates_) {
+    gates_->open_target.set(0);
+    if (sequence_) sequence_->open_all();
+    gates_->open_rest.set(0);
+  }
   cut_.release();
   if (failure) remove_quietly(control_.work_dir / "capture.partial");
   if (failure && failure->code() == "host.disk-full") {
     failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
   }
-  end(failure);
-  forward_completion();
+  if (failure || phase_ != Phase::Over) end(failure);
+  held_.reset();
+  if (candidates_) {
+    let_all_go();
+  } else {
+    forward_completion();
+  }
   const std::scoped_lock lock(mutex_);
   worker_done_ = true;
   phase_changed_.notify_all();
@@ -181,14 +193,15 @@ void Capture::fault_of(CaptureFacts& facts) const {
 
 void Capture::await_target(CaptureFacts& facts, Clock::time_point deadline) {
   const auto stop = [this] { return disturbed(); };
-  auto waited = wait_done(gates_->after, std::min(deadline, Clock::now() + others_limit), stop);
+  const Signal& done = target_done();
+  auto waited = wait_done(done, std::min(deadline, Clock::now() + others_limit), stop);
   if (waited == Waited::TimedOut) {
     // It may be waiting for work that is being held.
     others_let_go_ = true;
     set_phase(Phase::Running);
     cut_.release();
     cut_.reasons.push_back("other queues were let go while the dispatch ran, which took longer than 10 s");
-    waited = wait_done(gates_->after, deadline, stop);
+    waited = wait_done(done, deadline, stop);
   }
   if (waited == Waited::Stopped) return fault_of(facts);
   if (waited == Waited::TimedOut) throw Error("capture.timeout", "the dispatch did not end in time", longer(control_));

@@ -1,5 +1,7 @@
 #include "intercept/conditions.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace kerncap::intercept {
@@ -23,11 +25,17 @@ Conditions::Conditions(std::vector<Predicate> predicates, std::uint64_t dispatch
 const Conditions::Tests& Conditions::tests_of(const KernelEntry& kernel) {
   if (const auto known = tests_.find(&kernel); known != tests_.end()) return known->second;
   Tests tests;
-  std::optional<std::vector<Argument>> arguments;
+  const auto needs_arguments = [](const Predicate& one) { return one.kind < Predicate::Kind::Slower; };
+  if (std::any_of(predicates_.begin(), predicates_.end(), needs_arguments)) tests.all = described_arguments(kernels_, kernel);
   for (std::size_t i = 0; i < predicates_.size(); ++i) {
-    if (predicates_[i].kind != Predicate::Kind::Argument) continue;
-    if (!arguments) arguments = described_arguments(kernels_, kernel);
-    tests.arguments.push_back(resolve(predicates_[i], i, *arguments, kernel.demangled));
+    const Predicate& predicate = predicates_[i];
+    if (predicate.kind == Predicate::Kind::Argument) tests.arguments.push_back(resolve(predicate, i, tests.all, kernel.demangled));
+    if (predicate.kind != Predicate::Kind::Nan && predicate.kind != Predicate::Kind::Inf) continue;
+    tests.floats[i] = float_pointers(tests.all, predicate.type);
+    if (!tests.floats[i].empty()) continue;
+    throw Error("capture.predicate", predicate.text + ": no argument of " + kernel.demangled +
+                                         " is known to point to floats that it may store; arguments: " + list_of(tests.all),
+                "--when " + predicate.text.substr(0, predicate.text.find(':')) + ":f32  # or f64, f16, bf16: what pointers of unknown type point to");
   }
   return tests_.emplace(&kernel, std::move(tests)).first->second;
 }
@@ -44,19 +52,94 @@ long double Conditions::read(const KernelEntry& kernel, const ArgumentTest& test
   return value_of(test.type, *bytes);
 }
 
-std::optional<Json> Conditions::by_arguments(const KernelEntry& kernel, const void* kernarg) {
+Json Conditions::by_arguments(const KernelEntry& kernel, const void* kernarg) {
   const std::scoped_lock lock(mutex_);
-  ++candidates_;
+  if (!decided_later()) ++candidates_;
   for (const ArgumentTest& test : tests_of(kernel).arguments) {
     const Predicate& predicate = predicates_[test.predicate];
     const auto value = read(kernel, test, kernarg);
     if (test.holds(value)) {
-      if (met_++ != dispatch_) return std::nullopt;
       return Json{{"predicate", predicate.text}, {"argument", test.argument.label()}, {"value", number_json(value)}};
     }
     closest_[test.predicate].add(predicate, value);
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+bool Conditions::decided_later() const {
+  return std::any_of(predicates_.begin(), predicates_.end(), [](const Predicate& one) { return one.kind != Predicate::Kind::Argument; });
+}
+
+bool Conditions::meant() {
+  const std::scoped_lock lock(mutex_);
+  return met_++ == dispatch_;
+}
+
+void Conditions::missed(std::uint64_t count) {
+  const std::scoped_lock lock(mutex_);
+  missed_ += count;
+}
+
+Json Conditions::after(const Ran& ran) {
+  const std::scoped_lock lock(mutex_);
+  ++candidates_;
+  Durations& earlier = durations_[{ran.kernel, ran.grid, ran.workgroup}];
+  const auto median = earlier.median();
+  Json trigger = ran.by_arguments;
+  for (std::size_t i = 0; i < predicates_.size(); ++i) {
+    Json met = met_after(i, ran, median);
+    if (trigger.is_null()) trigger = std::move(met);
+  }
+  if (ran.ns) earlier.add(*ran.ns);
+  if (trigger.is_null() || met_++ != dispatch_) return nullptr;
+  trigger["candidates"] = candidates_;
+  return trigger;
+}
+
+std::vector<LookedAt> Conditions::to_look_at(const KernelEntry& kernel, std::span<const std::byte> kernarg,
+                                             const std::function<std::optional<std::uint64_t>(std::uint64_t)>& region_end) {
+  const std::scoped_lock lock(mutex_);
+  const Tests& tests = tests_of(kernel);
+  std::vector<LookedAt> list;
+  for (const auto& [place, floats] : tests.floats)
+    for (FloatSpan& span : float_spans(floats, tests.all, kernarg, region_end)) list.push_back({place, std::move(span), {}});
+  return list;
+}
+
+Json Conditions::met_after(std::size_t place, const Ran& ran, const std::optional<std::uint64_t>& median) {
+  const Predicate& predicate = predicates_[place];
+  if (predicate.kind == Predicate::Kind::Fault && ran.fault_va) return {{"predicate", predicate.text}, {"first_va", *ran.fault_va}};
+  if (predicate.kind == Predicate::Kind::Slower && !ran.fault_va) return slower(place, ran, median);
+  for (const LookedAt& looked : ran.looked_at) {
+    const NonFinite& found = predicate.kind == Predicate::Kind::Nan ? looked.found.nan : looked.found.inf;
+    if (looked.predicate != place || found.count == 0) continue;
+    return {{"predicate", predicate.text},
+            {"argument", looked.span.label},
+            {"type", word_of(looked.span.type)},
+            {"count", found.count},
+            {"first_va", found.first_va}};
+  }
+  return nullptr;
+}
+
+Json Conditions::slower(std::size_t place, const Ran& ran, const std::optional<std::uint64_t>& median) {
+  const Predicate& predicate = predicates_[place];
+  if (!ran.ns) {
+    throw Error("capture.predicate", predicate.text + ": the device gave a dispatch of " + ran.kernel->demangled + " no time stamps",
+                "--dispatch N  # for one of its dispatches");
+  }
+  Json met = {{"predicate", predicate.text}, {"dispatch_ns", *ran.ns}};
+  if (predicate.limit_ns) {
+    if (*ran.ns > *predicate.limit_ns) return met;
+    closest_[place].add(predicate, static_cast<long double>(*ran.ns));
+    return nullptr;
+  }
+  if (!median) return nullptr;
+  const auto ratio = static_cast<double>(*ran.ns) / static_cast<double>(*median);
+  met["median_ns"] = *median;
+  if (ratio > *predicate.ratio) return met;
+  closest_[place].add(predicate, static_cast<long double>(ratio));
+  return nullptr;
 }
 
 Json Conditions::report() const {
@@ -65,9 +148,10 @@ Json Conditions::report() const {
   Json closest = Json::array();
   for (std::size_t i = 0; i < predicates_.size(); ++i) {
     const auto value = closest_[i].value();
-    closest.push_back({{"predicate", predicates_[i].text}, {"value", value ? number_json(*value) : Json(nullptr)}});
+    const char* unit = predicates_[i].ratio ? "x" : predicates_[i].limit_ns ? " ns" : "";
+    closest.push_back({{"predicate", predicates_[i].text}, {"value", value ? number_json(*value) : Json(nullptr)}, {"unit", unit}});
   }
-  return {{"candidates", candidates_}, {"met", met_}, {"closest", std::move(closest)}};
+  return {{"candidates", candidates_}, {"met", met_}, {"missed", missed_}, {"closest", std::move(closest)}};
 }
 
 }  // namespace kerncap::intercept

@@ -43,6 +43,7 @@ struct Control {
   std::uint64_t dispatch = 0;
   LaunchFilter launch;
   std::vector<Predicate> when;  // none: every dispatch that matches
+  std::optional<std::uint64_t> budget_bytes;  // of the memory before a dispatch that may meet them; absent: half of the free space
   double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
   std::optional<SequenceControl> sequence;
   bool stop_after = false;

@@ -10,6 +10,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr std::uint64_t barriers_per_queue = 2;
+constexpr auto look_again = std::chrono::milliseconds(1);
 
 bool never() { return false; }
 
@@ -43,7 +44,10 @@ std::string name_of(const QueueState& state) { return "queue " + std::to_string(
 
 void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration limit) {
   const auto deadline = Clock::now() + limit;
-  gate_ = std::make_unique<Signal>(1);
+  drop_signals();
+  reasons.clear();
+  Round& round = rounds_.emplace_back();
+  round.gate = std::make_unique<Signal>(1);
   std::vector<const QueueState*> waiting;
   for (QueueState* state : queues.alive()) {
     if (state == &target) continue;
@@ -60,21 +64,32 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
       continue;
     }
     publish(state->queue, first, barrier(hsa_signal_t{0}, drained->handle()));
-    publish(state->queue, first + 1, barrier(gate_->handle(), passed->handle()));
+    publish(state->queue, first + 1, barrier(round.gate->handle(), passed->handle()));
     hsa().core.hsa_signal_store_screlease_fn(state->queue->doorbell_signal, static_cast<hsa_signal_value_t>(first + 1));
     waiting.push_back(state);
-    drained_.push_back(std::move(drained));
-    passed_.push_back(std::move(passed));
+    round.drained.push_back(std::move(drained));
+    round.passed.push_back(std::move(passed));
   }
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    // A queue that waits for the target is at rest once everything before that is done.
-    const auto at_rest = [&] {
-      const Signal* before = waiting[i]->before_waiting.load();
-      return before != nullptr && before->value() < 1;
-    };
-    if (wait_done(*drained_[i], deadline, at_rest) == Waited::TimedOut) {
-      reasons.push_back(name_of(*waiting[i]) + " did not come to rest in time");
+  await_rest(waiting, round, deadline);
+}
+
+void Cut::await_rest(const std::vector<const QueueState*>& waiting, const Round& round, Clock::time_point deadline) {
+  // A queue that waits for the target is at rest once everything before that is done. One that seemed so may only have been waiting
+  // for a queue that was not at rest yet: then there is another look, once all have been.
+  const auto drained = [&](std::size_t i) { return round.drained[i]->value() < 1; };
+  for (bool moved = true; moved;) {
+    bool all_drained = true;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      const auto at_rest = [&] { return waiting[i]->at_rest(); };
+      if (!at_rest() && wait_done(*round.drained[i], deadline, at_rest) == Waited::TimedOut) {
+        reasons.push_back(name_of(*waiting[i]) + " did not come to rest in time");
+      }
+      all_drained = all_drained && drained(i);
     }
+    if (all_drained || Clock::now() >= deadline) return;
+    std::this_thread::sleep_for(look_again);
+    moved = false;
+    for (std::size_t i = 0; i < waiting.size(); ++i) moved = moved || !(drained(i) || waiting[i]->at_rest());
   }
 }
 
@@ -120,14 +135,12 @@ void Cut::drain_copies(const Topology& topology, Clock::duration limit) {
 }
 
 void Cut::release() noexcept {
-  if (gate_) gate_->set(0);
+  if (!rounds_.empty()) rounds_.back().gate->set(0);
 }
 
 void Cut::drop_signals() noexcept {
   const auto done = [](const std::unique_ptr<Signal>& signal) { return signal->value() < 1; };
-  if (std::all_of(passed_.begin(), passed_.end(), done)) gate_.reset();
-  std::erase_if(passed_, done);
-  std::erase_if(drained_, done);
+  std::erase_if(rounds_, [&](const Round& round) { return std::all_of(round.passed.begin(), round.passed.end(), done); });
 }
 
 }  // namespace kerncap::intercept

@@ -17,6 +17,7 @@ namespace kerncap::intercept {
 class Cut {
  public:
   // Puts two barriers into every other queue: one that says when everything before it is done, one that waits for release().
+  // Again and again, each time for another target.
   void hold(QueueRegistry& queues, const QueueState& target, Clock::duration limit);
   // Waits for calls that start copies or make queues and did not see yet that they must wait.
   void await_starting_calls(const std::atomic<unsigned>& starting, Clock::duration limit);
@@ -25,12 +26,17 @@ class Cut {
   void release() noexcept;
   // Gives back the signals that no packet needs any more. After release().
   void drop_signals() noexcept;
-  bool holding() const { return gate_ != nullptr && gate_->value() > 0; }
+  bool holding() const { return !rounds_.empty() && rounds_.back().gate->value() > 0; }
   std::vector<std::string> reasons;
 
  private:
-  std::unique_ptr<Signal> gate_;
-  std::vector<std::unique_ptr<Signal>> drained_, passed_;  // the first and the second barrier of each queue
+  struct Round {
+    std::unique_ptr<Signal> gate;
+    std::vector<std::unique_ptr<Signal>> drained, passed;  // the first and the second barrier of each queue
+  };
+  void await_rest(const std::vector<const QueueState*>& waiting, const Round& round, Clock::time_point deadline);
+
+  std::vector<Round> rounds_;  // one for each hold(), until all its barriers have been
 };
 
 }  // namespace kerncap::intercept

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "intercept/hsa_api.hpp"
+
 namespace kerncap::intercept {
 namespace {
 
@@ -35,6 +37,17 @@ void Dependents::add(hsa_signal_t completion) {
 bool Dependents::depends(std::span<const hsa_signal_t> signals) const {
   const std::scoped_lock lock(mutex_);
   return std::any_of(signals.begin(), signals.end(), [&](hsa_signal_t signal) { return later_.contains(signal.handle); });
+}
+
+bool Dependents::blocks(std::span<const hsa_signal_t> signals) const {
+  const auto open = [](hsa_signal_t signal) { return hsa().core.hsa_signal_load_scacquire_fn(signal) != 0; };
+  const std::scoped_lock lock(mutex_);
+  return std::any_of(signals.begin(), signals.end(), [&](hsa_signal_t signal) { return later_.contains(signal.handle) && open(signal); });
+}
+
+void Dependents::clear() {
+  const std::scoped_lock lock(mutex_);
+  later_.clear();
 }
 
 }  // namespace kerncap::intercept

@@ -23,6 +23,9 @@ class Dependents {
   // From now on this signal, and whatever add() is given, completes only after the target.
   void add(hsa_signal_t completion);
   bool depends(std::span<const hsa_signal_t> signals) const;
+  // The same, of signals that have not come yet.
+  bool blocks(std::span<const hsa_signal_t> signals) const;
+  void clear();
 
  private:
   mutable std::mutex mutex_;

@@ -87,6 +87,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   try {
     tool().prepare();
     added = &tool().queues.add();
+    tool().capture().add_queue(*added);
   } catch (...) {
     note_bookkeeping_failure();
     return original();

@@ -1,5 +1,6 @@
 #include "intercept/predicate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -10,6 +11,8 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr std::size_t max_predicates = 64;
+constexpr std::size_t least_times = 5;
+constexpr std::size_t most_times = 1000;
 constexpr std::array<std::string_view, 6> comparisons = {">", ">=", "<", "<=", "==", "!="};
 
 Comparison parse_comparison(const Fields& fields) {
@@ -127,6 +130,19 @@ void Closest::add(const Predicate& predicate, long double value) {
     return false;
   };
   if (!value_ || nearer()) value_ = value;
+}
+
+void Durations::add(std::uint64_t ns) {
+  times_.push_back(ns);
+  if (times_.size() > most_times) times_.pop_front();
+}
+
+std::optional<std::uint64_t> Durations::median() const {
+  if (times_.size() < least_times) return std::nullopt;
+  std::vector<std::uint64_t> sorted(times_.begin(), times_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return std::max<std::uint64_t>(*middle, 1);
 }
 
 Json number_json(long double value) {

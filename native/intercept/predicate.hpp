@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,6 +63,17 @@ class Closest {
 
  private:
   std::optional<long double> value_;
+};
+
+// Times of the dispatches of one kernel with one geometry.
+class Durations {
+ public:
+  void add(std::uint64_t ns);
+  // Of the last thousand; nothing before there have been five.
+  std::optional<std::uint64_t> median() const;
+
+ private:
+  std::deque<std::uint64_t> times_;
 };
 
 // As JSON has it: an integer where it is one.

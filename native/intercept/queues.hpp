@@ -31,6 +31,19 @@ struct QueueState {
   // While a capture is under way: a later packet waits for the captured dispatch, and this signal says that all before it is done.
   std::atomic<bool> waits_for_target{false};
   std::atomic<const Signal*> before_waiting{nullptr};
+  // Where it can go on before the capture is over: this one is decremented behind each packet that waits, as `before_waiting` is
+  // in front of it.
+  std::atomic<const Signal*> after_waiting{nullptr};
+  // Its next dispatch may be the target too, and stands in front of its gate once this is done.
+  std::atomic<const Signal*> gated{nullptr};
+
+  // Nothing runs, and nothing will until a candidate has been let go.
+  bool at_rest() const {
+    const auto done = [](const Signal* signal) { return signal != nullptr && signal->value() < 1; };
+    const Signal* const after = after_waiting;
+    if (after == nullptr) return done(gated) || done(before_waiting);
+    return done(gated) || after->value() > before_waiting.load()->value();
+  }
 };
 
 class QueueRegistry {

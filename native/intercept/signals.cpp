@@ -9,8 +9,6 @@
 namespace kerncap::intercept {
 namespace {
 
-constexpr auto slice = std::chrono::milliseconds(50);
-
 static_assert(sizeof(amd_signal_t) == 64);
 static_assert(offsetof(amd_signal_t, start_ts) == 32 && offsetof(amd_signal_t, end_ts) == 40);
 
@@ -65,7 +63,7 @@ std::optional<std::uint64_t> duration_ns(hsa_agent_t agent, const Signal& first,
   return static_cast<std::uint64_t>(static_cast<double>(ended.end - begun.start) * 1e9 / static_cast<double>(ticks_per_second()));
 }
 
-Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop) {
+Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop, Clock::duration slice) {
   const auto slice_ticks = to_ticks(slice);
   for (;;) {
     const auto value = hsa().core.hsa_signal_wait_scacquire_fn(signal.handle(), HSA_SIGNAL_CONDITION_LT, 1, slice_ticks,

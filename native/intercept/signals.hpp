@@ -37,8 +37,9 @@ class Signal {
 
 enum class Waited { Done, TimedOut, Stopped };
 
-// Until the signal's value is below 1; `stop` is asked about twenty times a second.
-Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop);
+// Until the signal's value is below 1; `stop` is asked again and again, as often as `slice` says.
+Waited wait_done(const Signal& signal, Clock::time_point deadline, const std::function<bool()>& stop,
+                 Clock::duration slice = std::chrono::milliseconds(50));
 
 std::uint64_t to_ticks(Clock::duration duration);  // of HSA's waits
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -46,12 +47,14 @@ std::vector<Chunk> changed_chunks(const std::vector<std::pair<std::uint64_t, Chu
 }  // namespace
 
 Snapshot::Snapshot(const std::filesystem::path& directory, const Control& control, const Topology& topology, hsa_agent_t agent,
-                   std::vector<Allocation> regions, std::function<void()> poll)
+                   std::vector<Allocation> regions, std::function<void()> poll, HeldState* held)
     : topology_(topology),
       agent_(agent),
       poll_(std::move(poll)),
       staging_(topology, ChunkWriterOptions{}.chunk_bytes, control.threads * 2 + copies_in_flight),
-      writer_(directory / "blobs/sha256", writer_options(control)) {
+      held_(held),
+      blobs_(directory / "blobs/sha256"),
+      options_(writer_options(control)) {
   for (auto& region : regions) {
     const bool kernarg = region.segment == Segment::kernarg;
     Entry& entry = entries_.emplace_back();
@@ -59,6 +62,16 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
     entry.kernarg = kernarg;
   }
   find_aliases();
+  if (held_ == nullptr) return;
+  std::vector<HeldState::Extent> extents;
+  for (const Entry& entry : entries_) extents.push_back({entry.region.va, entry.original == nullptr ? entry.region.size : 0});
+  held_->begin(extents);
+}
+
+// Its threads are not needed before something is stored.
+ChunkWriter& Snapshot::writer() {
+  if (!writer_) writer_.emplace(blobs_, options_);
+  return *writer_;
 }
 
 // All mappings of a physical allocation start at its first byte: the widest holds the others.
@@ -90,24 +103,28 @@ void Snapshot::complete(Pending pending, Reading reading) {
     unreadable_.push_back({entry.region.va, entry.region.size, failure});
   }
   if (entry.failed) return;
-  if (!entry.begun) writer_.begin_region(entry.region.size);
+  if (holding_) {
+    entry.moved = held_->store(static_cast<std::size_t>(&entry - entries_.data()), pending.at, bytes) || entry.moved;
+    return;
+  }
+  if (!entry.begun) writer().begin_region(entry.region.size);
   entry.begun = true;
   const auto index = static_cast<std::size_t>(pending.at / staging_.buffer_bytes());
   ChunkTicket ticket;
   switch (reading) {
     case Reading::Pre:
-      ticket = entry.pre.emplace_back(writer_.submit(pending.at, bytes));
+      ticket = entry.pre.emplace_back(writer().submit(pending.at, bytes));
       break;
     case Reading::Between:
-      ticket = writer_.submit(pending.at, bytes, entry.before(index).raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.before(index).raw_digest());
       entry.post.emplace_back(pending.at, ticket);
       break;
     case Reading::Post:
-      ticket = writer_.submit(pending.at, bytes, entry.pre[index].raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.pre[index].raw_digest());
       entry.post.emplace_back(pending.at, ticket);
       break;
     case Reading::Again:
-      ticket = writer_.submit(pending.at, bytes, entry.current(index).raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.current(index).raw_digest());
       entry.again.push_back(ticket);
       break;
   }
@@ -140,16 +157,19 @@ void Snapshot::complete_all(Reading reading) {
   }
 }
 
+std::vector<Snapshot::Entry*> Snapshot::stored(bool post, bool device) {
+  std::vector<Entry*> list;
+  for (Entry& entry : entries_) {
+    const bool there = !entry.failed && entry.original == nullptr && (entry.region.segment == Segment::device) == device;
+    if (there && !(post && entry.kernarg)) list.push_back(&entry);
+  }
+  return list;
+}
+
 void Snapshot::pass(Reading reading) {
   const bool post = reading != Reading::Pre;
-  const auto matters = [&](const Entry& entry, bool device) {
-    return !entry.failed && entry.original == nullptr && (entry.region.segment == Segment::device) == device &&
-           !(post && entry.kernarg);
-  };
   for (const bool device : {!post, post}) {
-    for (Entry& entry : entries_) {
-      if (matters(entry, device)) read_region(entry, reading);
-    }
+    for (Entry* entry : stored(post, device)) read_region(*entry, reading);
     complete_all(reading);
     if (!device) settle();
   }
@@ -168,6 +188,7 @@ void Snapshot::settle() {
     moved = false;
     for (Entry* entry : host) entry->wait();
     for (Entry* entry : host) {
+      entry->moved = false;
       if (!entry->failed) read_region(*entry, Reading::Again);
     }
     complete_all(Reading::Again);
@@ -187,7 +208,6 @@ void Snapshot::Entry::wait() {
 }
 
 bool Snapshot::Entry::take_again() {
-  moved = false;
   for (std::size_t chunk = 0; chunk < again.size(); ++chunk) {
     again[chunk].wait();
     if (again[chunk].unchanged()) continue;
@@ -210,7 +230,25 @@ std::vector<std::string> Snapshot::unsettled() const {
   return reasons;
 }
 
-void Snapshot::take_pre() { pass(Reading::Pre); }
+void Snapshot::take_pre() {
+  holding_ = held_ != nullptr;
+  pass(Reading::Pre);
+  holding_ = false;
+}
+
+void Snapshot::keep_pre() {
+  for (const bool device : {true, false}) {
+    for (Entry* entry : stored(false, device)) {
+      writer().begin_region(entry->region.size);
+      const auto number = static_cast<std::size_t>(entry - entries_.data());
+      for (std::uint64_t at = 0; at < entry->region.size; at += staging_.buffer_bytes()) {
+        poll_();
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), entry->region.size - at));
+        entry->pre.push_back(writer().submit(at, held_->bytes(number, at, size)));
+      }
+    }
+  }
+}
 
 void Snapshot::take_post() {
   // The digests of the first pass are what the second one compares with.
@@ -235,6 +273,36 @@ void Snapshot::take_between() {
 
 void Snapshot::forget_between() { states_between_ = 0; }
 
+const Snapshot::Entry* Snapshot::holding(std::uint64_t va) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return va >= entry.region.va && va < entry.region.end(); });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+std::optional<std::uint64_t> Snapshot::region_end(std::uint64_t va) const {
+  const Entry* entry = holding(va);
+  if (entry == nullptr || entry->failed || entry->kernarg) return std::nullopt;
+  return entry->region.end();
+}
+
+void Snapshot::each_changed(std::uint64_t va, std::uint64_t size, const Changed& visit) {
+  const Entry& entry = *holding(va);
+  const Entry& original = entry.original == nullptr ? entry : *entry.original;  // both begin at the same byte
+  const auto number = static_cast<std::size_t>(&original - entries_.data());
+  const auto end = va - entry.region.va + size;
+  for (std::uint64_t at = va - entry.region.va; at < end; at += staging_.buffer_bytes()) {
+    poll_();
+    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), end - at));
+    StagingBuffer& buffer = staging_.next();
+    buffer.start(original.region, at, piece, reader_for(original.region), topology_.first_cpu());
+    std::string failure;
+    const auto after = buffer.finish(failure);
+    if (!failure.empty()) throw Error("capture.copy", "memory could not be read after the dispatch: " + failure);
+    const auto before = held_->bytes(number, at, piece);
+    if (std::memcmp(before.data(), after.data(), piece) != 0) visit(before, after, entry.region.va + at);
+  }
+}
+
 std::vector<const Snapshot::Entry*> Snapshot::readable() const {
   std::vector<const Entry*> list;
   for (const Entry& entry : entries_) {
@@ -245,7 +313,7 @@ std::vector<const Snapshot::Entry*> Snapshot::readable() const {
 
 Index Snapshot::finish() {
   Index index;
-  index.blobs = writer_.finish();
+  index.blobs = writer().finish();
   const auto entries = readable();
   for (const Entry* entry : entries) {
     Region region = describe(entry->region, topology_.gpu_ordinal(entry->region.owner));

@@ -5,12 +5,14 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bundle/chunk_writer.hpp"
 #include "bundle/index.hpp"
 #include "intercept/control.hpp"
+#include "intercept/held_state.hpp"
 #include "intercept/memory.hpp"
 #include "intercept/staging.hpp"
 
@@ -24,14 +26,16 @@ struct Unreadable {
 
 class Snapshot {
  public:
-  // `poll` is called for every chunk and throws to end the snapshot.
+  // `poll` is called for every chunk and throws to end the snapshot. With `held` the pre-state is only held there, until keep_pre().
   Snapshot(const std::filesystem::path& directory, const Control& control, const Topology& topology, hsa_agent_t agent,
-           std::vector<Allocation> regions, std::function<void()> poll);
+           std::vector<Allocation> regions, std::function<void()> poll, HeldState* held = nullptr);
 
   // All bytes of every region: device memory first, host memory last, so that it is as fresh as can be. Host threads are not
   // stopped: host memory is read until two readings in a row agree, which is then what it was at one moment between them.
   // After some rounds that is given up: unsettled().
   void take_pre();
+  // The pre-state that was held is part of the capture. Before take_post().
+  void keep_pre();
   // The chunks that are not as before: host memory first. Kernarg segments are left out: host threads write the arguments of
   // later launches there while the dispatch runs, and kernels only read them.
   void take_post();
@@ -41,6 +45,12 @@ class Snapshot {
   void forget_between();
   // Closes the blobs. Regions that could not be read are not part of it.
   Index finish();
+
+  // The end of the region that holds this address and has a post-state.
+  std::optional<std::uint64_t> region_end(std::uint64_t va) const;
+  // Pieces of this memory, all within one region, that are not as in the pre-state that is held: before, after, address.
+  using Changed = std::function<void(std::span<const std::byte>, std::span<const std::byte>, std::uint64_t)>;
+  void each_changed(std::uint64_t va, std::uint64_t size, const Changed& visit);
 
   // Bytes at a device address of a region in the closure (the kernarg segment), or nothing.
   std::optional<std::vector<std::byte>> read(std::uint64_t va, std::size_t size);
@@ -58,8 +68,8 @@ class Snapshot {
   std::vector<std::string> unsettled() const;
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   double post_s() const { return post_s_; }  // of the second state alone
-  std::uint64_t raw_bytes() const { return writer_.raw_bytes(); }
-  std::uint64_t stored_bytes() const { return writer_.stored_bytes(); }
+  std::uint64_t raw_bytes() const { return writer_->raw_bytes(); }
+  std::uint64_t stored_bytes() const { return writer_->stored_bytes(); }
 
  private:
   struct Entry {
@@ -90,11 +100,14 @@ class Snapshot {
   };
   void find_aliases();
   enum class Reading { Pre, Between, Post, Again };
+  ChunkWriter& writer();
+  std::vector<Entry*> stored(bool post, bool device);
   void pass(Reading reading);
   void settle();
   void read_region(Entry& entry, Reading reading);
   void complete(Pending pending, Reading reading);
   void complete_all(Reading reading);
+  const Entry* holding(std::uint64_t va) const;
   std::vector<const Entry*> readable() const;
   hsa_agent_t reader_for(const Allocation& region) const;
 
@@ -102,7 +115,11 @@ class Snapshot {
   hsa_agent_t agent_;
   std::function<void()> poll_;
   Staging staging_;
-  ChunkWriter writer_;  // after staging_: its threads, which read the buffers, end first
+  HeldState* held_;
+  bool holding_ = false;  // what is read now is only held
+  std::optional<ChunkWriter> writer_;  // after staging_: its threads, which read the buffers, end first
+  const std::filesystem::path blobs_;
+  const ChunkWriterOptions options_;
   std::vector<Entry> entries_;
   std::deque<Pending> pending_;
   std::vector<Unreadable> unreadable_;

@@ -69,10 +69,12 @@ void Tool::arm(Control wanted) {
   for (QueueState* queue : queues.alive()) {
     queue->waits_for_target = false;
     queue->before_waiting = nullptr;
+    queue->after_waiting = nullptr;
   }
   KernelSelector selector(wanted.kernel, wanted.match);
   auto next = std::make_unique<Capture>(*this, std::move(wanted));
   next->prepare();
+  for (QueueState* queue : queues.alive()) next->add_queue(*queue);
   capture_.store(next.release(), std::memory_order_release);
   kernels.select(std::move(selector));
 }

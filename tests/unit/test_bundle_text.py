@@ -12,7 +12,7 @@ from synthetic import read_json, write_json
 
 from kerncap.bundle import open_bundle
 from kerncap.cli import main as cli
-from kerncap.cli.bundle_text import argument_types, argument_value, describe_json
+from kerncap.cli.bundle_text import argument_types, argument_value, describe_json, trigger_text
 
 
 def _with_arguments(reproducer: Path, demangled: str, arguments: list[tuple[bytes, str, str]]) -> Any:
@@ -80,3 +80,23 @@ def test_the_json_counts_memory_by_class(layout: Path) -> None:
     assert document["source_files"] == 3
     assert document["arguments"][0]["region"] == 0
     json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "text"),
+    [
+        ({"predicate": "arg[n]>9", "argument": "n", "value": 10}, "arg[n]>9 (n is 10)"),
+        ({"predicate": "slower-than=3ms", "dispatch_ns": 4000000, "candidates": 1}, "slower-than=3ms (4000000 ns)"),
+        (
+            {"predicate": "slower-than=2x", "dispatch_ns": 50, "median_ns": 20},
+            "slower-than=2x (50 ns, median 20 ns)",
+        ),
+        (
+            {"predicate": "nan", "argument": "out", "type": "f16", "count": 3, "first_va": 4096},
+            "nan (3 f16 of out, the first at 0x1000)",
+        ),
+        ({"predicate": "fault", "first_va": 8192}, "fault (at 0x2000)"),
+    ],
+)
+def test_what_a_capture_was_made_for(trigger: dict[str, object], text: str) -> None:
+    assert trigger_text(trigger) == text

@@ -26,6 +26,13 @@ from kerncap.native import Device
             "arg[p]!=18446744073709551615",
             {"kind": "argument", "argument": "p", "type": None, "compare": "!=", "value": (1 << 64) - 1},
         ),
+        ("fault", {"kind": "fault"}),
+        ("nan", {"kind": "nan", "type": None}),
+        ("inf:bf16", {"kind": "inf", "type": "bf16"}),
+        ("slower-than=2x", {"kind": "slower", "ratio": 2.0, "ns": None}),
+        ("slower-than=1.25x", {"kind": "slower", "ratio": 1.25, "ns": None}),
+        ("slower-than=3ms", {"kind": "slower", "ratio": None, "ns": 3_000_000}),
+        ("slower-than=0.3us", {"kind": "slower", "ratio": None, "ns": 300}),
         ("arg[1]<1e3", {"kind": "argument", "argument": 1, "type": None, "compare": "<", "value": 1000.0}),
     ],
 )
@@ -50,6 +57,15 @@ def test_conditions(text: str, facts: dict[str, Any]) -> None:
         "arg[3]>18446744073709551616",
         "arg[3]<-9223372036854775809",
         "arg[3]>1 2",
+        "faults",
+        "nan:i32",
+        "inf:",
+        "slower-than",
+        "slower-than=2",
+        "slower-than=0x",
+        "slower-than=-1ms",
+        "slower-than=2 x",
+        "slower-than=18446744074s",
     ],
 )
 def test_what_is_no_condition(text: str) -> None:
@@ -99,14 +115,19 @@ def seen(when: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_when_nothing_met_it(tmp_path: Path, dispatch: int, met: int, said: str, hint: str) -> None:
-    closest = [{"predicate": "arg[0]>1000", "value": 900}, {"predicate": "arg[1]==2", "value": None}]
-    document = seen({"candidates": 20, "met": met, "closest": closest})
+    closest = [
+        {"predicate": "arg[0]>1000", "value": 900, "unit": ""},
+        {"predicate": "arg[1]==2", "value": None, "unit": ""},
+        {"predicate": "slower-than=2x", "value": 1.23456, "unit": "x"},
+    ]
+    document = seen({"candidates": 20, "met": met, "missed": 4, "closest": closest})
     (tmp_path / "seen-7.json").write_text(json.dumps(document))
     selection = Selection("k", dispatch=dispatch, when=parse_conditions(["arg[0]>1000", "arg[1]==2"]))
     order = Order(selection, ("./app",), Device("vgpu", target="gfx942"))
     error = no_match(order, read_listing(tmp_path), "exited with 0")
     assert (error.code, error.exit_code) == ("capture.no-such-dispatch", 5)
     assert error.message.startswith(f"of 20 dispatches of 'k' that were looked at, {said}")
-    assert "closest was arg[0]>1000: 900; the application exited with 0" in error.message
+    closest = "closest was arg[0]>1000: 900, slower-than=2x: 1.23x; "
+    assert f"4 more could not be looked at; {closest}the application exited with 0" in error.message
     assert error.hint is not None
     assert hint in error.hint

@@ -36,6 +36,7 @@ def test_what_the_control_file_says() -> None:
         "workgroup": None,
         "after_ms": 1.5,
         "when": [],
+        "budget_bytes": None,
     }
     assert wanted.accepts((64, 2, 1), (8, 8, 8))
     assert not wanted.accepts((64, 1, 1), (8, 8, 8))
@@ -51,6 +52,8 @@ def test_what_the_control_file_says() -> None:
         ({"dispatch": -1}, "usage.number"),
         ({"dispatch": 1 << 63}, "usage.number"),
         ({"after_ms": -0.5}, "usage.number"),
+        ({"budget_bytes": 0}, "usage.number"),
+        ({"budget_bytes": 1 << 63}, "usage.number"),
         ({"after_ms": math.nan}, "usage.number"),
         ({"after_ms": math.inf}, "usage.number"),
     ],

@@ -24,7 +24,7 @@ class ControlFile : public testing::Test {
 TEST_F(ControlFile, ReadsEverything) {
   const auto control = read_control(write(R"({"schema": "kerncap.capture-control/1", "work_dir": "/tmp/w", "kernel": "k",
     "mode": "list", "match": "base", "dispatch": 3, "after_ms": 1.5, "grid": [8, 1, 1], "workgroup": null, "after": "stop", "timeout_s": 2.5,
-    "when": [{"text": "arg[0]>1", "kind": "argument", "argument": 0, "compare": ">", "value": 1}], "threads": 1,
+    "budget_bytes": 5000, "when": [{"text": "arg[0]>1", "kind": "argument", "argument": 0, "compare": ">", "value": 1}], "threads": 1,
     "zstd_level": -1, "ranks": 3})"));
   EXPECT_EQ(control.work_dir, "/tmp/w");
   EXPECT_EQ(control.kernel, "k");
@@ -37,6 +37,7 @@ TEST_F(ControlFile, ReadsEverything) {
   EXPECT_TRUE(control.stop_after);
   ASSERT_EQ(control.when.size(), 1u);
   EXPECT_EQ(control.when[0].text, "arg[0]>1");
+  EXPECT_EQ(control.budget_bytes, 5000u);
   EXPECT_DOUBLE_EQ(control.timeout_s, 2.5);
   EXPECT_EQ(control.zstd_level, -1);
   EXPECT_FALSE(control.ranks.all);

@@ -36,6 +36,8 @@ TEST(ArgumentTypes, ComeFromTheDemangledNameWhereTheMetadataHasNone) {
   const auto arguments = arguments_of(saxpy, saxpy_name);
   ASSERT_EQ(arguments.size(), 4u);
   EXPECT_EQ(arguments[0].element, NumberType::F32);
+  EXPECT_TRUE(arguments[0].to_constant);
+  EXPECT_FALSE(arguments[1].to_constant);
   EXPECT_EQ(arguments[1].element, NumberType::F16);
   EXPECT_FALSE(arguments[0].number);
   EXPECT_EQ(arguments[2].number, NumberType::I32);
@@ -175,6 +177,16 @@ TEST(Predicates, ArgumentsThatAreNotThereOrNotNumbersAreRefused) {
   EXPECT_NE(refused(typed, unknown).find("argument 0 has 4 bytes, f64 has 8"), std::string::npos);
   typed.type = NumberType::F32;
   EXPECT_EQ(refused(typed, unknown), "accepted");
+}
+
+TEST(Predicates, MedianOfEarlierTimes) {
+  Durations times;
+  for (const std::uint64_t ns : {90u, 10u, 20u, 30u}) times.add(ns);
+  EXPECT_EQ(times.median(), std::nullopt);
+  times.add(40);
+  EXPECT_EQ(times.median(), 30u);
+  for (int i = 0; i < 1000; ++i) times.add(7);  // the first ones are forgotten
+  EXPECT_EQ(times.median(), 7u);
 }
 
 TEST(Predicates, WhatCameClosest) {
