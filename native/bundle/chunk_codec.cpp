@@ -28,26 +28,27 @@ void check(std::size_t zstd_result, const char* what) {
   if (ZSTD_isError(zstd_result)) throw Error("host.zstd", std::string(what) + ": " + ZSTD_getErrorName(zstd_result));
 }
 
-void put_bytes(std::vector<std::byte>& out, std::uint64_t value, int count) {
-  for (int i = 0; i < count; ++i) out.push_back(static_cast<std::byte>(value >> (8 * i)));
+std::byte* put_bytes(std::byte* out, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) *out++ = static_cast<std::byte>(value >> (8 * i));
+  return out;
 }
 
 // A zstd frame of raw blocks. Source: RFC 8878, 3.1.1: descriptor with content size of 4 bytes, single segment, checksum.
-void store(std::span<const std::byte> raw, std::vector<std::byte>& frame) {
+void store(std::span<const std::byte> raw, Frame& frame) {
   constexpr std::size_t block_bytes = 128u << 10;
-  frame.clear();
-  frame.reserve(raw.size() + 3 * (raw.size() / block_bytes + 1) + 13);
-  put_bytes(frame, 0xfd2fb528, 4);
-  put_bytes(frame, 0xa4, 1);
-  put_bytes(frame, raw.size(), 4);
+  const auto room = frame.room(raw.size() + 3 * (raw.size() / block_bytes + 1) + 13);
+  std::byte* out = put_bytes(room.data(), 0xfd2fb528, 4);
+  out = put_bytes(out, 0xa4, 1);
+  out = put_bytes(out, raw.size(), 4);
   const std::uint64_t checksum = xxh64(raw);
   while (!raw.empty()) {
     const auto block = raw.first(std::min(block_bytes, raw.size()));
     raw = raw.subspan(block.size());
-    put_bytes(frame, block.size() << 3 | (raw.empty() ? 1 : 0), 3);
-    frame.insert(frame.end(), block.begin(), block.end());
+    out = put_bytes(out, block.size() << 3 | (raw.empty() ? 1 : 0), 3);
+    out = std::copy(block.begin(), block.end(), out);
   }
-  put_bytes(frame, checksum, 4);
+  out = put_bytes(out, checksum, 4);
+  frame.set_size(static_cast<std::size_t>(out - room.data()));
 }
 
 [[noreturn]] void corrupt(const std::string& what) { throw Error("bundle.corrupt-chunk", "chunk: " + what); }
@@ -102,16 +103,16 @@ FrameEncoder::FrameEncoder(int level) : level_(level), context_(ZSTD_createCCtx(
   check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 1), "zstd");
 }
 
-std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, std::vector<std::byte>& frame) {
+std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, Frame& frame) {
   check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level), "zstd");
-  frame.resize(ZSTD_compressBound(raw.size()));
-  const std::size_t n = ZSTD_compress2(context_.get(), frame.data(), frame.size(), raw.data(), raw.size());
+  const auto room = frame.room(ZSTD_compressBound(raw.size()));
+  const std::size_t n = ZSTD_compress2(context_.get(), room.data(), room.size(), raw.data(), raw.size());
   check(n, "compression");
-  frame.resize(n);
+  frame.set_size(n);
   return n;
 }
 
-void FrameEncoder::encode(std::span<const std::byte> raw, std::vector<std::byte>& frame) {
+void FrameEncoder::encode(std::span<const std::byte> raw, Frame& frame) {
   if (level_ == kStored) return store(raw, frame);
   if (raw.size() > 2 * kSampleBytes && level_ > kFastLevel) {
     const auto sample = raw.subspan((raw.size() - kSampleBytes) / 2, kSampleBytes);

@@ -7,7 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
+
+#include "bundle/frame.hpp"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -26,13 +27,13 @@ class FrameEncoder {
   explicit FrameEncoder(int level);
   // One frame with content size and checksum. Data that does not compress (ratio under 1.06 on a sample) is stored
   // by a fast level as raw blocks. Level 0: nothing is compressed, all blocks are raw. The result depends only on `raw`, the level and libzstd.
-  void encode(std::span<const std::byte> raw, std::vector<std::byte>& frame);
+  void encode(std::span<const std::byte> raw, Frame& frame);
 
  private:
   struct Free {
     void operator()(ZSTD_CCtx_s* context) const noexcept;
   };
-  std::size_t compress(std::span<const std::byte> raw, int level, std::vector<std::byte>& frame);
+  std::size_t compress(std::span<const std::byte> raw, int level, Frame& frame);
   int level_;
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
 };

@@ -263,6 +263,50 @@ TEST_F(ChunkTest, MissingAndTruncatedBlobsAreFoundAtOpening) {
   EXPECT_EQ(code_of([&] { ChunkReader(index, locations(index, directory)); }), "bundle.missing-blob");
 }
 
+Bytes encoded(int level, const Bytes& raw) {
+  Frame frame;
+  FrameEncoder(level).encode(raw, frame);
+  return {frame.bytes().begin(), frame.bytes().end()};
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps freed memory
+std::size_t most_memory_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stoul(line.substr(6));
+  return 0;
+}
+
+// However much is stored: a few chunks on their way.
+TEST_F(ChunkTest, MemoryIsBounded) {
+  ChunkWriter writer(sub("blobs"), {});
+  constexpr std::size_t chunk = 4u << 20, chunks = 64;
+  Bytes raw = random_bytes(chunk, 9);
+  std::vector<ChunkTicket> tickets;
+  writer.begin_region(chunk * chunks);
+  const auto before = most_memory_kib();
+  ASSERT_GT(before, 0u);
+  for (std::size_t i = 0; i < chunks; ++i) {
+    raw[0] = static_cast<std::byte>(i);
+    tickets.push_back(writer.submit(i * chunk, raw));
+    tickets.back().wait();
+  }
+  EXPECT_EQ(writer.finish().size(), chunk * chunks / (64u << 20));
+  EXPECT_LT(most_memory_kib() - before, 64u << 10);
+}
+#endif
+
+TEST(Frame, KeepsItsMemory) {
+  Frame frame;
+  EXPECT_TRUE(frame.empty());
+  const std::byte* const first = frame.room(1000).data();
+  frame.set_size(10);
+  EXPECT_EQ(frame.bytes().size(), 10u);
+  EXPECT_EQ(frame.room(900).data(), first);
+  EXPECT_TRUE(frame.empty());
+  EXPECT_EQ(frame.capacity(), 1000u);
+}
+
 TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
   const Bytes raw = counting_bytes(5000);
   Bytes frame(ZSTD_compressBound(raw.size()));
@@ -270,7 +314,7 @@ TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
   Bytes out(raw.size());
   FrameDecoder decoder;
   EXPECT_EQ(code_of([&] { decoder.decode(frame, out); }), "bundle.corrupt-chunk");
-  FrameEncoder(1).encode(raw, frame);
+  frame = encoded(1, raw);
   decoder.decode(frame, out);
   EXPECT_EQ(out, raw);
   Bytes small(raw.size() - 1);
@@ -287,9 +331,9 @@ TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
 // The decoder is libzstd's: it knows the blocks and compares the checksum.
 TEST(FrameEncoder, LevelZeroStores) {
   for (const std::size_t size : {1u, 3u, 4u, 11u, 31u, 32u, 77u, 131071u, 131072u, 131073u, 1u << 20, (1u << 22) - 5}) {
-    std::vector<std::byte> raw(size), frame, got(size);
+    Bytes raw(size), got(size);
     for (std::size_t i = 0; i < size; ++i) raw[i] = static_cast<std::byte>(i * 7 + i / 251);
-    FrameEncoder(0).encode(raw, frame);
+    const Bytes frame = encoded(0, raw);
     EXPECT_EQ(frame.size(), size + 3 * (1 + (size - 1) / 131072) + 13) << size;
     FrameDecoder().decode(frame, got);
     EXPECT_EQ(got, raw) << size;
@@ -298,9 +342,7 @@ TEST(FrameEncoder, LevelZeroStores) {
 
 TEST(FrameEncoder, IncompressibleDataStaysItsSize) {
   const Bytes raw = random_bytes(1u << 20, 5);
-  Bytes frame;
-  FrameEncoder(1).encode(raw, frame);
-  EXPECT_LT(frame.size(), raw.size() + 100);
+  EXPECT_LT(encoded(1, raw).size(), raw.size() + 100);
 }
 
 }  // namespace

@@ -1,16 +1,11 @@
 #include "bundle/chunk_writer.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <map>
@@ -20,7 +15,9 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "bundle/blob_file.hpp"
 #include "bundle/chunk_codec.hpp"
+#include "bundle/frame.hpp"
 
 namespace kerncap {
 namespace {
@@ -28,6 +25,8 @@ namespace {
 // Which blob a chunk goes to: chunks with the same key share one. Key 0 is the shared blob of small regions, which is
 // replaced by the next when it is full.
 using BlobKey = std::uint64_t;
+
+constexpr std::size_t kMostClosing = 2;  // blobs that wait for the disk
 
 // The threads live inside the application: its signal handlers must never run on them.
 class BlockSignals {
@@ -45,78 +44,6 @@ class BlockSignals {
   sigset_t old_{};
 };
 
-void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
-}
-
-// A file that is written under a temporary name and named by its digest when closed.
-class BlobFile {
- public:
-  explicit BlobFile(const std::filesystem::path& directory)
-      : directory_(directory), temporary_((directory / ".tmp-XXXXXX").native()) {
-    fd_ = UniqueFd(::mkostemp(temporary_.data(), O_CLOEXEC));
-    if (!fd_) throw system_error("cannot create a file in " + printable(directory.native()), errno);
-  }
-  ~BlobFile() {
-    if (fd_) ::unlink(temporary_.c_str());
-  }
-  BlobFile(const BlobFile&) = delete;
-  BlobFile& operator=(const BlobFile&) = delete;
-
-  std::uint64_t size() const noexcept { return size_; }
-  std::uint64_t raw_bytes() const noexcept { return raw_bytes_; }
-
-  // The offset at which the frame begins.
-  std::uint64_t append_frame(std::span<const std::byte> frame, std::uint64_t raw_bytes) {
-    const std::uint64_t offset = size_;
-    append(frame);
-    put_u32(seek_table_, frame.size());
-    put_u32(seek_table_, raw_bytes);
-    ++frames_;
-    raw_bytes_ += raw_bytes;
-    return offset;
-  }
-
-  void append(std::span<const std::byte> bytes) {
-    write_all(fd_.get(), bytes, temporary_);
-    hash_.update(bytes);
-    size_ += bytes.size();
-  }
-
-  // Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md: a skippable frame with the sizes of all frames.
-  void append_seek_table() {
-    std::vector<std::byte> table;
-    put_u32(table, 0x184D2A5E);
-    put_u32(table, seek_table_.size() + 9);
-    table.insert(table.end(), seek_table_.begin(), seek_table_.end());
-    put_u32(table, frames_);
-    table.push_back(std::byte{0});
-    put_u32(table, 0x8F92EAB1);
-    append(table);
-  }
-
-  Blob close(bool sync) {
-    if (::fchmod(fd_.get(), 0644) != 0 || (sync && ::fdatasync(fd_.get()) != 0)) {
-      throw system_error("cannot write " + printable(directory_.native()), errno);
-    }
-    const Blob blob{hash_.finish(), size_};
-    const std::filesystem::path path = directory_ / to_hex(blob.digest);
-    if (::rename(temporary_.c_str(), path.c_str()) != 0) throw system_error("cannot rename to " + printable(path.native()), errno);
-    fd_.reset();
-    return blob;
-  }
-
- private:
-  std::filesystem::path directory_;
-  std::string temporary_;
-  UniqueFd fd_;
-  Sha256 hash_;
-  std::uint64_t size_ = 0;
-  std::uint64_t raw_bytes_ = 0;
-  std::uint64_t frames_ = 0;
-  std::vector<std::byte> seek_table_;
-};
-
 }  // namespace
 
 struct ChunkTicketState {
@@ -125,7 +52,7 @@ struct ChunkTicketState {
   std::optional<Sha256Digest> unless;
   BlobKey key = 0;
   // Set by a worker, under `mutex`
-  std::vector<std::byte> frame;
+  Frame frame;
   bool unchanged = false;
   bool encoded = false;
   // Set by the writer thread
@@ -158,6 +85,7 @@ class ChunkWriter::Impl {
     try {
       for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
       threads_.emplace_back([this] { write(); });
+      closer_ = std::thread([this] { close_blobs(); });
     } catch (...) {
       stop();
       throw;
@@ -198,8 +126,8 @@ class ChunkWriter::Impl {
       room_.wait(lock, [this] { return failure_ || in_order_.empty(); });
       if (failure_) std::rethrow_exception(failure_);
     }
-    stop();
-    close_all();
+    stop(true);
+    if (failure_) std::rethrow_exception(failure_);
     // Two blobs of the same content are one file: later numbers point to the first.
     std::map<Sha256Digest, std::uint32_t> first;
     std::vector<std::uint32_t> number(closed_.size());
@@ -222,7 +150,8 @@ class ChunkWriter::Impl {
   std::atomic<std::uint64_t> stored_bytes_{0};
 
  private:
-  void stop() noexcept {
+  // keep: the blobs that are open are closed and get their names.
+  void stop(bool keep = false) noexcept {
     {
       const std::lock_guard lock(mutex_);
       finishing_ = true;
@@ -231,6 +160,21 @@ class ChunkWriter::Impl {
     order_.notify_all();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+    if (keep) {
+      try {
+        close(region_blob_);
+        close(shared_blob_);
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      written_ = true;
+      if (!keep) closing_.clear();
+    }
+    to_close_.notify_all();
+    if (closer_.joinable()) closer_.join();
     // Nobody may wait for ever on what will never be encoded.
     for (const auto& ticket : in_order_) {
       const std::lock_guard lock(ticket->mutex);
@@ -249,6 +193,7 @@ class ChunkWriter::Impl {
     }
     room_.notify_all();
     order_.notify_all();
+    closed_some_.notify_all();
   }
 
   void work() noexcept {
@@ -261,6 +206,10 @@ class ChunkWriter::Impl {
         if (jobs_.empty()) return;
         job = std::move(jobs_.front());
         jobs_.pop_front();
+        if (!spare_.empty()) {
+          job->frame = std::move(spare_.back());
+          spare_.pop_back();
+        }
       }
       std::exception_ptr failure;
       try {
@@ -316,6 +265,8 @@ class ChunkWriter::Impl {
       }
       {
         const std::lock_guard lock(mutex_);
+        head->frame.clear();
+        if (head->frame.capacity() > 0) spare_.push_back(std::move(head->frame));
         in_order_.pop_front();
       }
       room_.notify_all();
@@ -339,27 +290,47 @@ class ChunkWriter::Impl {
     if (full) close(blob);
     if (head.key != 0) written_key_ = head.key;
     if (!blob.file) {
-      blob.file = std::make_unique<BlobFile>(directory_);
+      blob.file = std::make_unique<BlobFile>(directory_, options_.sync);
+      const std::lock_guard lock(mutex_);
       blob.number = static_cast<std::uint32_t>(closed_.size());
       closed_.emplace_back();  // its place in the order of first use
     }
     head.chunk.blob = blob.number;
-    head.chunk.offset = blob.file->append_frame(head.frame, head.chunk.length);
+    head.chunk.offset = blob.file->append_frame(head.frame.bytes(), head.chunk.length);
     head.chunk.stored = head.frame.size();
     stored_bytes_ += head.frame.size();
-    head.frame = {};
   }
 
+  // Leaves it to the thread that waits for the disk, so that the next blob is written meanwhile; not too far ahead of it.
   void close(OpenBlob& blob) {
     if (!blob.file) return;
     blob.file->append_seek_table();
-    closed_[blob.number] = blob.file->close(options_.sync);
-    blob.file.reset();
+    std::unique_lock lock(mutex_);
+    closed_some_.wait(lock, [this] { return failure_ || closing_.size() < kMostClosing; });
+    if (failure_) return;
+    closing_.push_back(std::move(blob));
+    to_close_.notify_one();
   }
 
-  void close_all() {
-    close(region_blob_);
-    close(shared_blob_);
+  void close_blobs() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      to_close_.wait(lock, [this] { return failure_ || written_ || !closing_.empty(); });
+      if (failure_ || closing_.empty()) return;
+      const OpenBlob blob = std::move(closing_.front());
+      lock.unlock();
+      try {
+        const Blob closed = blob.file->close();
+        lock.lock();
+        closed_[blob.number] = closed;
+      } catch (...) {
+        if (lock.owns_lock()) lock.unlock();
+        fail(std::current_exception());
+        return;
+      }
+      if (!closing_.empty()) closing_.pop_front();  // empty: nothing of it is wanted any more
+      closed_some_.notify_one();
+    }
   }
 
   std::filesystem::path directory_;
@@ -377,12 +348,18 @@ class ChunkWriter::Impl {
   std::exception_ptr failure_;
   bool finishing_ = false;
   std::vector<std::shared_ptr<ChunkTicketState>> tickets_;
+  std::vector<Frame> spare_;                 // memory for the next frames
+  std::condition_variable to_close_;         // closing_ has something, or written_
+  std::condition_variable closed_some_;      // closing_ became shorter
+  std::deque<OpenBlob> closing_;             // the first one is being closed
+  bool written_ = false;                     // nothing comes to closing_ any more
+  std::vector<Blob> closed_;
   // Writer thread's, then finish()'s
   OpenBlob shared_blob_{};
   OpenBlob region_blob_{};
   BlobKey written_key_ = 0;
-  std::vector<Blob> closed_;
   std::vector<std::thread> threads_;
+  std::thread closer_;
 };
 
 ChunkWriter::ChunkWriter(std::filesystem::path blob_directory, ChunkWriterOptions options)
@@ -398,9 +375,9 @@ std::uint64_t ChunkWriter::raw_bytes() const noexcept { return impl_->raw_bytes_
 std::uint64_t ChunkWriter::stored_bytes() const noexcept { return impl_->stored_bytes_; }
 
 Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes, bool sync) {
-  BlobFile file(blob_directory);
+  BlobFile file(blob_directory, sync);
   file.append(bytes);
-  return file.close(sync);
+  return file.close();
 }
 
 }  // namespace kerncap

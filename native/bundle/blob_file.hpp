@@ -1,0 +1,49 @@
+// One blob while it is written: a file under a temporary name, named by its digest when closed. In: frames, in order.
+// Out: <directory>/<hex>. Called by ChunkWriter; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "base/file.hpp"
+#include "bundle/index.hpp"
+
+namespace kerncap {
+
+class BlobFile {
+ public:
+  // `sync`: what is written goes to the disk at once, and is there before the blob has its name.
+  BlobFile(const std::filesystem::path& directory, bool sync);
+  ~BlobFile();  // without close(): no file is left
+  BlobFile(const BlobFile&) = delete;
+  BlobFile& operator=(const BlobFile&) = delete;
+
+  std::uint64_t raw_bytes() const noexcept { return raw_bytes_; }
+
+  // The offset at which the frame begins.
+  std::uint64_t append_frame(std::span<const std::byte> frame, std::uint64_t raw_bytes);
+  void append(std::span<const std::byte> bytes);
+  // The sizes of all frames. Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md, a skippable frame.
+  void append_seek_table();
+  Blob close();
+
+ private:
+  void start_writing_out();
+
+  std::filesystem::path directory_;
+  std::string temporary_;
+  bool sync_;
+  UniqueFd fd_;
+  Sha256 hash_;
+  std::uint64_t size_ = 0;
+  std::uint64_t written_out_ = 0;  // up to here the disk has been asked for
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t frames_ = 0;
+  std::vector<std::byte> seek_table_;
+};
+
+}  // namespace kerncap
