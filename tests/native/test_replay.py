@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,12 +48,14 @@ class Bench:
     def __init__(self, container: DevContainer) -> None:
         self.container = container
         self.hsacos: dict[str, Path] = {}
+        self.base = Path(tempfile.mkdtemp(prefix="replay-", dir=container.work))  # each module has a bench of its own
+        self.base.chmod(0o755)
         self.count = 0
 
     def hsaco(self, *flags: str, target: str = TARGET) -> Path:
         key = " ".join([target, *flags])
         if key not in self.hsacos:
-            out = self.container.work / f"kernels-{len(self.hsacos)}.hsaco"
+            out = self.base / f"kernels-{len(self.hsacos)}.hsaco"
             source = self.container.root / "tests" / "native" / "replay_kernels.hip"
             command = [
                 "hipcc",
@@ -68,7 +71,7 @@ class Bench:
 
     def folder(self) -> Path:
         self.count += 1
-        path = self.container.work / f"replay-{self.count}"
+        path = self.base / f"replay-{self.count}"
         path.mkdir()
         return path
 
@@ -262,7 +265,7 @@ def test_iterations_that_disagree_are_noise(bench: Bench) -> None:
 
 def test_perturbed_runs_agree_or_differ(bench: Bench, added: HandmadeCapture) -> None:
     initial = {"kind": "perturbed", "seed": 7, "ranges": [[0, 0, 4 * N, "f32"]]}
-    dump = bench.container.work / f"dump-{bench.count}"
+    dump = bench.base / f"dump-{bench.count}"
     expect = {"kind": "dump", "path": str(dump)}
     runs = [
         run(initial=initial, expect=None, dump=str(dump)),
