@@ -1,8 +1,8 @@
 """What the tool library costs an application that is not captured, measured by the application, with and without it.
 
 `make bench` runs it after capture.py, in the dev image on the virtual GPU. `plain` is the application alone, `armed`
-with the tool waiting for a kernel that never comes, `attach` under `kerncap attachable` while nothing is asked, `profile`
-with every dispatch timed, in turn. Usage: intercept.py [--suite S]
+with the tool waiting for a kernel that never comes, `attach` under `kerncap attachable` while nothing is asked,
+`profile` with every dispatch timed, in turn. Usage: intercept.py [--suite S]
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   }
   if (argc > 2 && std::strcmp(argv[2], "narrow") == 0)
     for (std::uint64_t& v : host) v &= (1u << 20) - 1;
+  HIP_CHECK(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));  // a thread that spins would take a processor from the capture
   std::uint64_t* device;
   HIP_CHECK(hipMalloc(&device, bytes));
   HIP_CHECK(hipMemcpy(device, host.data(), bytes, hipMemcpyHostToDevice));
