@@ -3,11 +3,9 @@
 // one, lets it run and decides. One that does not meet the conditions is completed for the application with its time stamps, what
 // is behind it goes on, and its pre-state gives way to that of the next.
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 
 #include "base/log.hpp"
-#include "bundle/chunk_writer.hpp"
 #include "intercept/capture.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hsa_api.hpp"
@@ -18,14 +16,9 @@
 namespace kerncap::intercept {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr auto hold_limit = std::chrono::seconds(5);        // for other queues and copies to come to rest
 constexpr auto look_limit = std::chrono::milliseconds(2);   // for one queue, before the others are looked at
 constexpr auto copies_limit = std::chrono::milliseconds(5); // that copies may take to start between two candidates
 constexpr auto poll_limit = std::chrono::milliseconds(5);
-
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
@@ -46,11 +39,11 @@ void Capture::refuse(const Error& error) noexcept {
   if (!leaving_) end(error);
 }
 
-bool Capture::enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) noexcept {
+bool Capture::enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) {
   QueueState& queue = *job.queue;
   const Packet packet = job.packet;
   Gates* gates = nullptr;
-  try {
+  {
     const std::scoped_lock lock(mutex_);
     if (leaving_) return false;
     gates = candidates_->add(std::move(job));
@@ -62,12 +55,6 @@ bool Capture::enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) noex
     phase_.compare_exchange_strong(armed, Phase::Waiting);
     dependents_.add(completion_of(packet));
     if (!submitted_.exchange(true)) start_quietly([this] { run(); }).detach();
-  } catch (const Error& error) {
-    end(error);
-    return false;
-  } catch (const std::exception& error) {
-    end(Error("capture.internal", error.what()));
-    return false;
   }
   phase_changed_.notify_all();
   hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 1);
@@ -148,23 +135,10 @@ bool Capture::look(Job job) {
   const auto started = Clock::now();
   const auto deadline = started + to_duration(control_.timeout_s);
   auto facts = describe_target();
-  set_phase(Phase::Snapshot);
-  std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
-  cut_.hold(tool_.queues, *job_.queue, hold_limit);
-  cut_.await_starting_calls(tool_.calls_starting, hold_limit);
-  cut_.drain_copies(tool_.topology(), hold_limit);
-  auto regions = tool_.memory.closure(job_.kernel->agent);
-  add_variables(regions, module_variables(*job_.kernel));
-  add_variables(regions, unnamed_variables(facts, facts.unreadable));
-  const auto partial = control_.work_dir / "capture.partial";
-  Snapshot snapshot(
-      partial, control_, tool_.topology(), job_.kernel->agent, std::move(regions),
-      [&] {
-        if (facts.outcome != "fault") require_undisturbed();
-        if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
-        if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
-      },
-      &*held_);
+  std::optional<MemoryMap::Hold> hold;
+  rest_others(hold);
+  Snapshot snapshot(partial(), control_, tool_.topology(), job_.kernel->agent, closure_of(facts),
+                    [&] { poll_snapshot(facts, hold, deadline); }, &*held_);
   read_kernarg(facts, snapshot);
   snapshot.holds_launches(tool_.queues.kernarg_vas());
   snapshot.take_pre();
@@ -184,25 +158,19 @@ bool Capture::look(Job job) {
     return false;
   }
 
-  remove_quietly(partial);  // of a process that was killed
-  fs::create_directories(partial / "blobs/sha256");
-  facts.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *facts.code.bytes);
+  start_partial(facts);
   snapshot.keep_pre();
   if (facts.outcome == "completed") snapshot.take_post();
   facts.reasons = disturbances(snapshot);
-  facts.dispatch_wall_s = seconds(ended - opened);
-  facts.snapshot_s = seconds(opened - started) + seconds(Clock::now() - ended);
+  facts.dispatch_wall_s = to_seconds(ended - opened);
+  facts.snapshot_s = to_seconds(opened - started) + to_seconds(Clock::now() - ended);
   if (facts.outcome == "completed" && !control_.stop_after) {
     release_candidate();
     cut_.release();
     hold.reset();
     set_phase(Phase::Sealing);
   }
-  const Index index = snapshot.finish();
-  facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
-  facts.raw_bytes = snapshot.raw_bytes();
-  facts.stored_bytes = snapshot.stored_bytes();
-  seal(facts, index);
+  finish(facts, snapshot);
   return true;
 }
 
@@ -210,8 +178,8 @@ Json Capture::decide(const CaptureFacts& facts, Snapshot& snapshot) {
   const auto dispatch = as_dispatch(job_.packet);
   Ran ran;
   ran.kernel = job_.kernel;
-  ran.grid = {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
-  ran.workgroup = {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
+  ran.grid = grid_of(dispatch);
+  ran.workgroup = workgroup_of(dispatch);
   ran.fault_va = facts.fault_va;
   ran.ns = facts.dispatch_ns;
   ran.by_arguments = job_.trigger;
@@ -246,11 +214,7 @@ void Capture::release_candidate() noexcept {
   Gates& gates = candidates_->gates(*job_.queue);
   gates.open_target.set(0);
   const auto stop = [this] { return disturbed() || exiting_; };
-  for (;;) {
-    const auto waited = wait_done(gates.after, Clock::now() + std::chrono::hours(1), stop);
-    if (waited == Waited::Stopped) return;
-    if (waited == Waited::Done) break;
-  }
+  if (wait_done(gates.after, Clock::time_point::max(), stop) == Waited::Stopped) return;
   complete_for_application(as_dispatch(job_.packet).completion_signal, gates.after);
   gates.after.reset(1);
   gates.open_target.set(1);

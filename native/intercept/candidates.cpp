@@ -49,9 +49,9 @@ std::optional<Job> Candidates::arrived(Clock::duration limit) {
   return std::nullopt;
 }
 
-Gates& Candidates::gates(const QueueState& queue) {
+Gates& Candidates::gates(QueueState& queue) {
   const std::scoped_lock lock(mutex_);
-  return *lines_.at(const_cast<QueueState*>(&queue)).gates;
+  return *lines_.at(&queue).gates;
 }
 
 void Candidates::done(QueueState& queue) {
@@ -61,9 +61,9 @@ void Candidates::done(QueueState& queue) {
   if (line.waiting.empty()) queue.gated = nullptr;
 }
 
-bool Candidates::holds_back(const QueueState& queue) const {
+bool Candidates::holds_back(QueueState& queue) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = lines_.find(const_cast<QueueState*>(&queue));
+  const auto found = lines_.find(&queue);
   if (found == lines_.end()) return false;
   const Line& line = found->second;
   return !line.waiting.empty() || line.is_waiting();

@@ -40,12 +40,12 @@ class Candidates {
   std::size_t count() const;
   // Waits at most `limit`. The gate in front of it is closed for the next one.
   std::optional<Job> arrived(Clock::duration limit);
-  Gates& gates(const QueueState& queue);
+  Gates& gates(QueueState& queue);
   // The candidate of this queue that had arrived is dealt with; its gates are closed again but for the one behind it.
   void done(QueueState& queue);
 
   // Whether whatever is submitted to this queue now comes after a candidate.
-  bool holds_back(const QueueState& queue) const;
+  bool holds_back(QueueState& queue) const;
   // To put around a packet that waits for a candidate of another queue: between them the queue is at rest.
   std::optional<std::pair<Packet, Packet>> marks(QueueState& queue);
 

@@ -39,8 +39,7 @@ std::optional<Capture::Wanted> Capture::wants(const KernelEntry& kernel, const P
   const bool open = phase_.load(std::memory_order_relaxed) == Phase::Armed || (candidates_ && under_way());
   if (!open || Clock::now() < counts_from_) return std::nullopt;
   const auto dispatch = as_dispatch(packet);
-  const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
-  const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
+  const Dim3 grid = grid_of(dispatch), workgroup = workgroup_of(dispatch);
   try {
     tool_.launches.add(kernel, grid, workgroup, named_.fetch_add(1, std::memory_order_relaxed));
   } catch (const std::bad_alloc&) {
@@ -69,8 +68,8 @@ std::optional<Capture::Wanted> Capture::meets(const KernelEntry& kernel, const v
 bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index, Wanted wanted,
                     hsa_amd_queue_intercept_packet_writer writer) noexcept {
   Job job{&queue, &kernel, packet, queue_index, wanted.match_index, std::move(wanted.trigger)};
-  if (candidates_) return enlist(std::move(job), writer);
   try {
+    if (candidates_) return enlist(std::move(job), writer);
     if (!take_claim(control_.work_dir)) {
       log::info("another process captures; this one goes on without");
       phase_ = Phase::Over;

@@ -36,6 +36,7 @@
 #include "intercept/held_state.hpp"
 #include "intercept/kernels.hpp"
 #include "intercept/manifest.hpp"
+#include "intercept/memory.hpp"
 #include "intercept/packets.hpp"
 #include "intercept/queues.hpp"
 #include "intercept/sequence.hpp"
@@ -101,7 +102,7 @@ class Capture {
   std::optional<Wanted> meets(const KernelEntry& kernel, const void* kernarg, std::uint64_t match_index) noexcept;
   // armed.cpp
   void refuse(const Error& error) noexcept;
-  bool enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) noexcept;
+  bool enlist(Job job, hsa_amd_queue_intercept_packet_writer writer);
   void pass_watched(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
   void write_marked(QueueState& queue, const Packet& packet, hsa_amd_queue_intercept_packet_writer writer) noexcept;
   bool delay_watched(Call call, std::span<const hsa_signal_t> dependencies) noexcept;
@@ -120,10 +121,15 @@ class Capture {
   CaptureFacts describe_target();
   void describe_code(DispatchFacts& facts) const;
   void describe_later(CaptureFacts& facts) const;
-  std::vector<Allocation> closure_of(CaptureFacts& facts, const std::filesystem::path& partial) const;
+  std::filesystem::path partial() const;  // what is not sealed yet
+  void start_partial(CaptureFacts& facts) const;
+  std::vector<Allocation> closure_of(CaptureFacts& facts) const;
   std::vector<std::byte> kernarg_of(const DispatchFacts& facts, Snapshot& snapshot) const;
   void read_kernarg(CaptureFacts& facts, Snapshot& snapshot) const;
   void await_steps(CaptureFacts& facts, Snapshot& snapshot, Clock::time_point deadline);
+  void rest_others(std::optional<MemoryMap::Hold>& hold);
+  void poll_snapshot(const CaptureFacts& facts, const std::optional<MemoryMap::Hold>& hold, Clock::time_point deadline) const;
+  void finish(CaptureFacts& facts, Snapshot& snapshot);
   void seal(CaptureFacts& facts, const Index& index);
   const Signal& target_done() { return candidates_ ? candidates_->gates(*job_.queue).after : gates_->after; }
   void await_target(CaptureFacts& facts, Clock::time_point deadline);

@@ -48,12 +48,23 @@ void Capture::describe_later(CaptureFacts& facts) const {
   }
 }
 
-// Everything that the dispatches can reach. Writes their code objects.
-std::vector<Allocation> Capture::closure_of(CaptureFacts& facts, const std::filesystem::path& partial) const {
+std::filesystem::path Capture::partial() const { return control_.work_dir / "capture.partial"; }
+
+// A new directory for what is captured, with the code objects in it.
+void Capture::start_partial(CaptureFacts& facts) const {
+  remove_quietly(partial());  // of a process that was killed
+  const auto blobs = partial() / "blobs/sha256";
+  std::filesystem::create_directories(blobs);
+  const auto write = [&](DispatchFacts& dispatch) { dispatch.code_blob = ChunkWriter::write_blob(blobs, *dispatch.code.bytes); };
+  write(facts);
+  for (DispatchFacts& later : facts.later) write(later);
+}
+
+// Everything that the dispatches can reach.
+std::vector<Allocation> Capture::closure_of(CaptureFacts& facts) const {
   auto regions = tool_.memory.closure(job_.kernel->agent);
   std::set<std::uint64_t> seen;  // loaded code objects
-  const auto add = [&](DispatchFacts& dispatch, std::uint32_t step) {
-    dispatch.code_blob = ChunkWriter::write_blob(partial / "blobs/sha256", *dispatch.code.bytes);
+  const auto add = [&](const DispatchFacts& dispatch, std::uint32_t step) {
     if (!seen.insert(dispatch.code.loaded.handle).second) return;
     for (auto variables : {module_variables(*dispatch.kernel), unnamed_variables(dispatch, facts.unreadable)}) {
       for (Allocation& variable : variables) variable.step = step;

@@ -21,12 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto hold_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
+constexpr auto rest_limit = std::chrono::seconds(5);         // for other queues and copies to come to rest
 constexpr auto others_limit = std::chrono::seconds(10);      // that other queues are held while the target runs
-
 constexpr auto step_poll = std::chrono::microseconds(200);   // between two looks at a dispatch of a sequence
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Buffered output of the application is written before its process is ended; a stream that another thread has locked is given up.
 void end_process(int status) {
@@ -85,7 +82,7 @@ void Capture::run() noexcept {
     gates_->open_rest.set(0);
   }
   cut_.release();
-  if (failure) remove_quietly(control_.work_dir / "capture.partial");
+  if (failure) remove_quietly(partial());
   if (failure && failure->code() == "host.disk-full") {
     failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
   }
@@ -101,6 +98,29 @@ void Capture::run() noexcept {
   phase_changed_.notify_all();
 }
 
+// Nothing else runs, and nothing is released, until cut_.release() and the end of `hold`.
+void Capture::rest_others(std::optional<MemoryMap::Hold>& hold) {
+  set_phase(Phase::Snapshot);
+  hold.emplace(tool_.memory);
+  cut_.begin(tool_.queues, *job_.queue, tool_.calls_starting, tool_.topology(), rest_limit);
+}
+
+// What may end a snapshot. After a fault of the target it goes on.
+void Capture::poll_snapshot(const CaptureFacts& facts, const std::optional<MemoryMap::Hold>& hold, Clock::time_point deadline) const {
+  if (facts.outcome != "fault") require_undisturbed();
+  if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
+  if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
+}
+
+void Capture::finish(CaptureFacts& facts, Snapshot& snapshot) {
+  const Index index = snapshot.finish();
+  facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
+  facts.post_s = snapshot.post_s();
+  facts.raw_bytes = snapshot.raw_bytes();
+  facts.stored_bytes = snapshot.stored_bytes();
+  seal(facts, index);
+}
+
 void Capture::take() {
   const auto deadline = Clock::now() + to_duration(control_.timeout_s);
   const auto waited = wait_done(gates_->before, deadline, [this] { return disturbed(); });
@@ -112,22 +132,13 @@ void Capture::take() {
   if (sequence_) sequence_->await_whole(deadline, [this] { require_undisturbed(); });
   const auto started = Clock::now();
   auto facts = describe_target();
-  set_phase(Phase::Snapshot);
-  std::optional<MemoryMap::Hold> hold(std::in_place, tool_.memory);
-  cut_.await_starting_calls(tool_.calls_starting, hold_limit);
-  cut_.hold(tool_.queues, *job_.queue, hold_limit);
-  cut_.drain_copies(tool_.topology(), hold_limit);
+  std::optional<MemoryMap::Hold> hold;
+  rest_others(hold);
   if (sequence_) sequence_->require_closed();
 
-  const auto partial = control_.work_dir / "capture.partial";
-  remove_quietly(partial);  // of a process that was killed
-  fs::create_directories(partial / "blobs/sha256");
-  auto regions = closure_of(facts, partial);
-  Snapshot snapshot(partial, control_, tool_.topology(), job_.kernel->agent, std::move(regions), [&] {
-    require_undisturbed();
-    if (hold->broken()) throw Error("capture.memory-released", "memory was released while it was being captured");
-    if (Clock::now() >= deadline) throw Error("capture.timeout", "the snapshot did not end in time", longer(control_));
-  });
+  start_partial(facts);
+  Snapshot snapshot(partial(), control_, tool_.topology(), job_.kernel->agent, closure_of(facts),
+                    [&] { poll_snapshot(facts, hold, deadline); });
   read_kernarg(facts, snapshot);
   snapshot.holds_launches(tool_.queues.kernarg_vas());
   snapshot.take_pre();
@@ -139,7 +150,7 @@ void Capture::take() {
   if (facts.outcome == "completed") await_target(facts, deadline);
   set_phase(Phase::Snapshot);
   const auto before_post = Clock::now();
-  facts.dispatch_wall_s = std::chrono::duration<double>(before_post - after_pre).count();
+  facts.dispatch_wall_s = to_seconds(before_post - after_pre);
   if (facts.outcome == "completed") {
     snapshot.take_post();
     facts.dispatch_ns = sequence_ ? sequence_->duration_ns(job_.kernel->agent) : duration_ns(job_.kernel->agent, gates_->after);
@@ -158,13 +169,8 @@ void Capture::take() {
     snapshot.forget_between();
     facts.each_state = false;
   }
-  const Index index = snapshot.finish();
-  facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
-  facts.snapshot_s = std::chrono::duration<double>(after_pre - started).count() + seconds_since(before_post);
-  facts.post_s = snapshot.post_s();
-  facts.raw_bytes = snapshot.raw_bytes();
-  facts.stored_bytes = snapshot.stored_bytes();
-  seal(facts, index);
+  facts.snapshot_s = to_seconds(after_pre - started) + to_seconds(Clock::now() - before_post);
+  finish(facts, snapshot);
 }
 
 // Of a sequence with every state: all dispatches but the last one, a snapshot behind each.
@@ -218,13 +224,12 @@ std::vector<std::string> Capture::disturbances(const Snapshot& snapshot) const {
 
 void Capture::seal(CaptureFacts& facts, const Index& index) {
   const auto& work_dir = control_.work_dir;
-  const auto partial = work_dir / "capture.partial";
-  write_json_atomic(partial / "index.json", to_json(index));
-  write_json_atomic(partial / "capture.json", capture_document(facts, index));
-  for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial / directory);
+  write_json_atomic(partial() / "index.json", to_json(index));
+  write_json_atomic(partial() / "capture.json", capture_document(facts, index));
+  for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial() / directory);
   std::error_code error;
   if (fs::exists(work_dir / "capture")) throw Error("capture.exists", "the work directory already holds a capture");
-  fs::rename(partial, work_dir / "capture", error);
+  fs::rename(partial(), work_dir / "capture", error);
   if (error) throw system_error("cannot rename the capture", error.value());
   sync_directory(work_dir);
 }
@@ -240,11 +245,7 @@ void Capture::forward_completion() noexcept {
     if (sequence_->forward(stop)) restore_profiling();
     return;
   }
-  while (true) {
-    const auto waited = wait_done(gates_->after, Clock::now() + std::chrono::hours(1), stop);
-    if (waited == Waited::Stopped) return;
-    if (waited == Waited::Done) break;
-  }
+  if (wait_done(gates_->after, Clock::time_point::max(), stop) == Waited::Stopped) return;
   restore_profiling();
   complete_for_application(as_dispatch(job_.packet).completion_signal, gates_->after);
 }

@@ -2,13 +2,13 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "bundle/index.hpp"
 
 namespace kerncap::intercept {
 namespace {
 
 constexpr const char* error_code = "capture.control";
 constexpr unsigned max_threads = 64;
-constexpr std::uint64_t max_steps = 1024;
 
 std::optional<Dim3> dimensions(const Fields& fields, const char* name) {
   if (fields.is_null(name)) return std::nullopt;
@@ -33,7 +33,7 @@ Mode parse_mode(const Fields& fields) {
 
 SequenceControl sequence_of(const Fields& fields) {
   SequenceControl sequence;
-  if (!fields.is_null("count")) sequence.count = fields.u64("count", max_steps);
+  if (!fields.is_null("count")) sequence.count = fields.u64("count", limits::kSteps);
   sequence.last_kernel = fields.string_or_null("last_kernel");
   if (fields.has("last_match")) sequence.last_match = parse_match_mode(fields.string("last_match"));
   if (sequence.count.has_value() == sequence.last_kernel.has_value()) fields.fail("count", "or last_kernel, one of them");

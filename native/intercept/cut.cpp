@@ -42,10 +42,17 @@ std::string name_of(const QueueState& state) { return "queue " + std::to_string(
 
 }  // namespace
 
+void Cut::begin(QueueRegistry& queues, const QueueState& target, const std::atomic<unsigned>& starting, const Topology& topology,
+                Clock::duration limit) {
+  reasons.clear();
+  await_starting_calls(starting, limit);
+  hold(queues, target, limit);
+  drain_copies(topology, limit);
+}
+
 void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration limit) {
   const auto deadline = Clock::now() + limit;
   drop_signals();
-  reasons.clear();
   Round& round = rounds_.emplace_back();
   round.gate = std::make_unique<Signal>(1);
   std::vector<const QueueState*> waiting;

@@ -90,7 +90,6 @@ bool HeldState::store(std::size_t region, std::uint64_t at, std::span<const std:
     if (count <= 0) throw system_error("cannot hold the memory before a dispatch", count < 0 ? errno : EIO);
     done += static_cast<std::size_t>(count);
   }
-  written_ += bytes.size();
   return true;
 }
 

@@ -36,8 +36,6 @@ class HeldState {
   bool store(std::size_t region, std::uint64_t at, std::span<const std::byte> bytes);
   std::span<const std::byte> bytes(std::size_t region, std::uint64_t at, std::size_t size) const;
 
-  std::uint64_t written_bytes() const { return written_; }
-
  private:
   struct Place {
     std::uint64_t size = 0;
@@ -50,7 +48,6 @@ class HeldState {
   UniqueFd file_;
   std::uint64_t budget_ = 0;
   std::uint64_t end_ = 0;
-  std::uint64_t written_ = 0;
   std::map<std::uint64_t, Place> places_;  // by address
   std::vector<Place*> regions_;
 };

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,14 +25,32 @@ static_assert(offsetof(hsa_kernel_dispatch_packet_t, kernel_object) == 32);
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == 56);
 static_assert(offsetof(hsa_barrier_and_packet_t, completion_signal) == 56);
 
-inline bool is_dispatch(const Packet& packet) {
-  return ((packet.header >> HSA_PACKET_HEADER_TYPE) & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+inline unsigned type_of(const Packet& packet) { return (packet.header >> HSA_PACKET_HEADER_TYPE) & 0xff; }
+inline bool is_dispatch(const Packet& packet) { return type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH; }
+inline bool is_barrier_value(const Packet& packet) {
+  return type_of(packet) == HSA_PACKET_TYPE_VENDOR_SPECIFIC && packet.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
 }
+
+// Where a barrier packet names the signals that it waits for: five, of a barrier-value packet one.
+inline constexpr std::size_t first_dependency_at = 8;
+inline constexpr std::size_t barrier_dependencies = 5;
+static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == first_dependency_at);
+static_assert(offsetof(hsa_barrier_or_packet_t, dep_signal) == first_dependency_at);
+static_assert(offsetof(hsa_amd_barrier_value_packet_t, signal) == first_dependency_at);
 
 inline hsa_kernel_dispatch_packet_t as_dispatch(const Packet& packet) {
   hsa_kernel_dispatch_packet_t dispatch;
   std::memcpy(&dispatch, &packet, sizeof dispatch);
   return dispatch;
+}
+
+using Dim3 = std::array<std::uint32_t, 3>;  // workitems
+
+inline Dim3 grid_of(const hsa_kernel_dispatch_packet_t& dispatch) {
+  return {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
+}
+inline Dim3 workgroup_of(const hsa_kernel_dispatch_packet_t& dispatch) {
+  return {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
 }
 
 inline void set_completion(Packet& dispatch, hsa_signal_t completion) {

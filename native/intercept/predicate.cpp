@@ -77,7 +77,6 @@ std::vector<Predicate> read_predicates(const Json& list, std::string_view code) 
   if (!list.is_array() || list.size() > max_predicates) throw Error(std::string(code), "when: expected a list of at most 64 conditions");
   for (const Json& object : list) {
     const auto where = "when[" + std::to_string(predicates.size()) + "]";
-    
     predicates.push_back(parse(Fields(object, where, code), object));
   }
   return predicates;

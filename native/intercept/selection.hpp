@@ -2,12 +2,13 @@
 // Out: a yes or no per kernel name, decided once when its symbol is resolved. Called by kernels.cpp and queues.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <regex>
 #include <string>
 #include <string_view>
+
+#include "intercept/packets.hpp"
 
 namespace kerncap::intercept {
 
@@ -40,8 +41,6 @@ class KernelSelector {
   MatchMode mode_;
   std::optional<std::regex> regex_;
 };
-
-using Dim3 = std::array<std::uint32_t, 3>;
 
 // Launch geometry that a dispatch must have; absent means any.
 struct LaunchFilter {

@@ -4,20 +4,17 @@
 #include <thread>
 #include <utility>
 
+#include "bundle/index.hpp"
 #include "intercept/dependents.hpp"
 #include "intercept/hsa_api.hpp"
 
 namespace kerncap::intercept {
 namespace {
 
-constexpr std::uint64_t most_steps = 1024;
 constexpr std::size_t spare_signals = 64;  // of barrier packets with a completion signal, beyond one a dispatch
 constexpr auto gather_limit = std::chrono::seconds(5);  // without another packet
 constexpr auto poll_interval = std::chrono::milliseconds(1);
-constexpr std::size_t barrier_dependencies = 5;
-constexpr std::size_t first_dependency_at = 8;
 
-unsigned type_of(const Packet& packet) { return (packet.header >> HSA_PACKET_HEADER_TYPE) & 0xff; }
 bool is_ordered(const Packet& packet) { return ((packet.header >> HSA_PACKET_HEADER_BARRIER) & 1) != 0; }
 
 bool holds(const hsa_amd_barrier_value_packet_t& packet) {
@@ -42,7 +39,7 @@ Sequence::Sequence(const SequenceControl& wanted, const LaunchFilter& launch, co
 
 void Sequence::prepare() {
   // Dispatches of other kernels may lie between those that are counted.
-  const std::size_t steps = wanted_.per_queue ? std::min(wanted_.count.value_or(most_steps), most_steps) : most_steps;
+  const std::size_t steps = wanted_.per_queue ? std::min(wanted_.count.value_or(limits::kSteps), limits::kSteps) : limits::kSteps;
   const std::size_t count = steps * (wanted_.each_state ? 3 : 2) + spare_signals;
   while (signals_.size() < count) signals_.push_back(std::make_unique<Signal>(1, Signal::Kind::Polled));
 }
@@ -107,8 +104,8 @@ bool Sequence::add_one(const Packet& packet, std::vector<Packet>& out) {
     break_off("a kernel among them was loaded where the tool could not see it");
     return false;
   }
-  if (steps_.size() == most_steps) {
-    break_off("they are more than " + std::to_string(most_steps));
+  if (steps_.size() == limits::kSteps) {
+    break_off("they are more than " + std::to_string(limits::kSteps));
     return false;
   }
   add_dispatch(packet, *kernel, steps_.back().queue_index + 1, out);
@@ -119,9 +116,7 @@ bool Sequence::add_one(const Packet& packet, std::vector<Packet>& out) {
 bool Sequence::is_last(const Packet& packet, const KernelEntry& kernel) {
   if (last_) return last_->matches(kernel.name, kernel.demangled);
   const auto dispatch = as_dispatch(packet);
-  const Dim3 grid{dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
-  const Dim3 workgroup{dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
-  if (kernel.matched.load(std::memory_order_relaxed) && launch_.accepts(grid, workgroup)) ++matches_;
+  if (kernel.matched.load(std::memory_order_relaxed) && launch_.accepts(grid_of(dispatch), workgroup_of(dispatch))) ++matches_;
   return matches_ == wanted_.count;
 }
 
@@ -157,7 +152,7 @@ const Signal* Sequence::withhold(Packet& packet, std::optional<std::uint32_t> st
 
 bool Sequence::add_barrier(const Packet& packet, std::vector<Packet>& out) {
   const auto type = type_of(packet);
-  const bool value = type == HSA_PACKET_TYPE_VENDOR_SPECIFIC && packet.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  const bool value = is_barrier_value(packet);
   if (!value && type != HSA_PACKET_TYPE_BARRIER_AND && type != HSA_PACKET_TYPE_BARRIER_OR) {
     break_off("a packet of type " + std::to_string(type) + " between them is unknown to the tool");
     return false;

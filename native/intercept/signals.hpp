@@ -17,6 +17,8 @@ inline Clock::duration to_duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+inline double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 class Signal {
  public:
   // Polled: raises no interrupt; for a signal that is only looked at.

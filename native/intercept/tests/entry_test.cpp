@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +79,37 @@ void capture_second_dispatch_of_a_batch() {
   const auto& argument = document["kernarg"]["args"][0];
   EXPECT_EQ(index.regions.at(argument["region"].get<std::size_t>()).va, va);
   EXPECT_EQ(application.unload(1), 0u);
+  leave();
+}
+
+// It was in the runtime already when the snapshot began, and stays there: the snapshot cannot wait for ever.
+void a_copy_that_does_not_get_under_way_is_a_reason() {
+  Application application("twice");
+  fake::Runtime runtime;
+  application.load(runtime);
+  application.start(runtime);
+  std::atomic<bool> inside{false}, captured{false};
+  int target = 0, source = 7;
+  fake::state().before_copy = [&](void* to) {
+    if (to != &target) return;
+    inside = true;
+    while (!captured) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  hsa_signal_t copied{}, done{};
+  runtime.core.hsa_signal_create_fn(1, 0, nullptr, &copied);
+  runtime.core.hsa_signal_create_fn(2, 0, nullptr, &done);
+  std::thread copy([&] { runtime.amd.hsa_amd_memory_async_copy_fn(&target, cpu, &source, gpu, sizeof target, 0, nullptr, copied); });
+  while (!inside) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto packet = application.launch(done);
+  submit({packet, packet});
+  std::thread processor([&] { runtime.run_queue({done}); });
+  EXPECT_TRUE(wait_for(application.work_dir / "capture/capture.json"));
+  captured = true;
+  copy.join();
+  processor.join();
+  const auto consistency = read(application.work_dir / "capture/capture.json")["consistency"];
+  EXPECT_EQ(consistency["state"], "best-effort");
+  EXPECT_EQ(consistency["reasons"], Json({"a copy or a queue that the application was starting did not get under way in time"}));
   leave();
 }
 
@@ -274,6 +306,9 @@ class Entry : public testing::Test {
 TEST_F(Entry, CapturesTheSecondDispatchOfABatch) { EXPECT_EXIT(capture_second_dispatch_of_a_batch(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, TimeOutIsAnErrorAndTheApplicationGoesOn) {
   EXPECT_EXIT(a_dispatch_that_does_not_end_is_an_error_and_the_application_goes_on(), testing::ExitedWithCode(0), "");
+}
+TEST_F(Entry, ACopyThatDoesNotGetUnderWayIsAReason) {
+  EXPECT_EXIT(a_copy_that_does_not_get_under_way_is_a_reason(), testing::ExitedWithCode(0), "");
 }
 TEST_F(Entry, OneProcessHasTheClaim) { EXPECT_EXIT(another_process_has_the_claim(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, SignalsStayWhilePacketsNeedThem) { EXPECT_EXIT(signals_stay_while_packets_need_them(), testing::ExitedWithCode(0), ""); }

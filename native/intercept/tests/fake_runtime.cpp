@@ -114,6 +114,7 @@ hsa_signal_value_t signal_wait(hsa_signal_t signal, hsa_signal_condition_t, hsa_
 
 hsa_status_t async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t, std::size_t size, std::uint32_t, const hsa_signal_t*,
                         hsa_signal_t completion) {
+  if (state().before_copy) state().before_copy(to);
   std::memcpy(to, from, size);
   cell(completion).fetch_sub(1);
   return HSA_STATUS_SUCCESS;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct State {
   hsa_amd_queue_intercept_handler handler = nullptr;
   void* handler_data = nullptr;
   void (*kernel)(const hsa_kernel_dispatch_packet_t& packet) = nullptr;
+  std::function<void(void* to)> before_copy;  // in the call that starts one
   std::string code_object;
   std::uint64_t signals_alive = 0;
   std::size_t processed = 0;  // of the packets that were written
