@@ -1,5 +1,7 @@
 #include "bundle/chunk_codec.hpp"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "bundle/xxh64.hpp"
 
 namespace kerncap {
 namespace {
@@ -40,7 +41,7 @@ void store(std::span<const std::byte> raw, Frame& frame) {
   std::byte* out = put_bytes(room.data(), 0xfd2fb528, 4);
   out = put_bytes(out, 0xa4, 1);
   out = put_bytes(out, raw.size(), 4);
-  const std::uint64_t checksum = xxh64(raw);
+  const std::uint64_t checksum = XXH64(raw.data(), raw.size(), 0);
   while (!raw.empty()) {
     const auto block = raw.first(std::min(block_bytes, raw.size()));
     raw = raw.subspan(block.size());
