@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerncap.bundle.dispatch import (
-    ISA_PREFIX,
-    Argument,
     CodeObject,
     Dispatch,
     Kernarg,
@@ -94,9 +92,6 @@ class Capture:
     def requires(self) -> tuple[str, ...]:
         """Features that a reader must know to understand this capture (bundle_spec/SPEC.md)."""
         return ("sequence",) if self.sequence else ()
-
-
-__all__ = ["ISA_PREFIX", "Argument", "ByteRange", "Capture", "CodeObject", "Device", "Dispatch", "Kernarg", "Kernel"]
 
 
 def parse_capture(data: bytes, *, what: str = "capture.json") -> tuple[Capture, dict[str, Any]]:

@@ -59,12 +59,9 @@ def sequence_from_json(node: dict[str, Any] | None, isa: str, what: str) -> Sequ
     """Raises: BundleError `bundle.malformed`, `bundle.limit`, `bundle.inconsistent`."""
     if node is None:
         return None
-    later = tuple(_step(one, number, isa, f"{what}: sequence/later/{number - 1}") for number, one in _numbered(node))
+    numbered = enumerate(node["later"], start=1)
+    later = tuple(_step(one, number, isa, f"{what}: sequence/later/{number - 1}") for number, one in numbered)
     return Sequence(node["states"], later)
-
-
-def _numbered(node: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    return list(enumerate(node["later"], start=1))
 
 
 def _step(node: dict[str, Any], number: int, isa: str, what: str) -> Step:

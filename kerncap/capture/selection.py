@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerncap.bundle.limits import MAX_STEPS
+from kerncap.bundle.sequence import EACH, END
 from kerncap.capture.conditions import Condition
 from kerncap.errors import UsageError
 
@@ -35,10 +36,10 @@ class SequenceWanted:
     count: int | None = None
     last_kernel: str | None = None
     per_queue: bool = False
-    states: str = "end"
+    states: str = END
 
     def __post_init__(self) -> None:
-        if self.states not in ("end", "each"):
+        if self.states not in (END, EACH):
             raise UsageError(f"--post is {self.states!r}", code="usage.post", hint="--post end  # or each")
 
     def control(self, match: str) -> dict[str, Any]:

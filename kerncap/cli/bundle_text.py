@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kerncap.bundle import Bundle
-from kerncap.bundle.capture import Argument, Capture
+from kerncap.bundle.capture import Capture
+from kerncap.bundle.dispatch import Argument
 from kerncap.bundle.index import Region
 from kerncap.cli.output import format_bytes, table
 from kerncap.verdict.types import parameters

@@ -125,7 +125,9 @@ def refuse_two_choices(
     kernel: str, dispatch: int, dispatches: str | None, range_: str | None, when: list[str] | None
 ) -> None:
     """Raises: UsageError `usage.two-choices`."""
-    if range_ is not None and kernel != "*":
+    from kerncap.capture.selection import ANY_KERNEL
+
+    if range_ is not None and kernel != ANY_KERNEL:
         text = f"--range names its kernels, and {kernel!r} is another one"
         raise UsageError(text, code="usage.two-choices", hint=f"kerncap extract --range {range_} -- CMD")
     if when:

@@ -231,7 +231,9 @@ class OptionalKernel(typer.core.TyperCommand):
             # What was not given is None or a mark of the library's, depending on its version.
             has = {name for name, value in given.items() if isinstance(value, str)}
             if "kernel" not in has and has & {"dispatches", "range_"}:
-                args = [*args[:at], "--", "*", *args[at + 1 :]]
+                from kerncap.capture.selection import ANY_KERNEL
+
+                args = [*args[:at], "--", ANY_KERNEL, *args[at + 1 :]]
         return super().parse_args(ctx, args)
 
 

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.capture import Capture, CodeObject
+from kerncap.bundle.capture import Capture
 from kerncap.bundle.content import read_before, write_code_object
+from kerncap.bundle.dispatch import CodeObject
 from kerncap.bundle.step import step_bundle
 from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
 from kerncap.names import base_name
