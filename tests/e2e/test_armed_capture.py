@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from captured_memory import CapturedMemory
+from on_demand import ask_server
 from workbench import Workbench
 
 DEVICE = ("--device", "vgpu:gfx942")
@@ -218,32 +219,20 @@ def test_a_budget_that_is_too_small(workbench: Workbench) -> None:
     assert "and at most 5000 may be held" in said
 
 
-# $1: the program, $2: a folder.
-_ON_DEMAND = r"""
-cd "$2"
-kerncap() { python3 -m kerncap "$@"; }
-ask() { name=$1; shift; kerncap trigger "$pid" "$@" > "$name.out" 2> "$name.err"; echo $? > "$name.code"; }
-kerncap attachable --device vgpu:gfx942 -- "$1" "$2/stop" > server.out 2> server.err &
-server=$!
-for i in $(seq 300); do grep -q ready server.out && break; sleep 0.1; done
-pid=$(sed -n 's/.*kerncap trigger \([0-9]*\) KERNEL.*/\1/p' server.err)
+_ON_DEMAND = """
 ask never tick --when slower-than=1000x --timeout 3 -o never.kcap
 ask argument tick --when 'arg[1]==1000' --self-check 0 -o argument.kcap
 ask slow tock --when slower-than=1ns --dispatch 3 --self-check 0 -o slow.kcap
-touch stop
-wait $server
-echo $? > server.code
 """
 
 
 def test_on_demand(workbench: Workbench) -> None:
     work = workbench.work / "armed-attach"
-    work.mkdir()
-    workbench.container.run(["bash", "-c", _ON_DEMAND, "-", workbench.program("server"), work], timeout_s=300)
-    said = {name: (work / f"{name}.err").read_text() for name in ("server", "never", "argument", "slow")}
-    codes = {name: int((work / f"{name}.code").read_text()) for name in said}
+    said = ask_server(workbench, work, _ON_DEMAND)
+    codes = {name: code for name, (code, _, _) in said.items()}
     assert codes == {"server": 0, "never": 5, "argument": 0, "slow": 0}, said
-    assert "EXIT-SUCCESS" in (work / "server.out").read_text()
-    assert re.search(r"of [0-9]+ dispatches of 'tick' that were looked at, none met slower-than=1000x", said["never"])
+    assert "EXIT-SUCCESS" in said["server"][1]
+    never = said["never"][2]
+    assert re.search(r"of [0-9]+ dispatches of 'tick' that were looked at, none met slower-than=1000x", never)
     slow = json.loads((work / "slow.kcap" / "capture" / "capture.json").read_text())
     assert (slow["dispatch"]["match_index"], slow["trigger"]["candidates"]) == (3, 4)

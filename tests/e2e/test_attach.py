@@ -5,57 +5,40 @@ from __future__ import annotations
 import json
 
 from captured_memory import CapturedMemory
+from on_demand import ask_server
 from workbench import Workbench
 
 DEVICE = ("--device", "vgpu:gfx942")
 COUNT = 1000
 
-# $1: the program, $2: a folder. What each command says and its exit code lie in the folder afterwards.
-_SCRIPT = r"""
-cd "$2"
-kerncap() { python3 -m kerncap "$@"; }
-ask() { name=$1; shift; kerncap trigger "$pid" "$@" > "$name.out" 2> "$name.err"; echo $? > "$name.code"; }
-kerncap attachable --device vgpu:gfx942 -- "$1" "$2/stop" > server.out 2> server.err &
-server=$!
-for i in $(seq 300); do grep -q ready server.out && break; sleep 0.1; done
-pid=$(sed -n 's/.*kerncap trigger \([0-9]*\) KERNEL.*/\1/p' server.err)
+_ASKS = """
 ask tick tick -o tick.kcap --json
 ask tock tock --dispatch 2 -o tock.kcap
 ask missing tac --timeout 1 -o missing.kcap
 ask again tick -o again.kcap --self-check 0
 pid=1 ask stranger tick -o stranger.kcap
-touch stop
-wait $server
-echo $? > server.code
 """
 
 
 def test_a_server_is_captured_from(workbench: Workbench) -> None:
     work = workbench.work / "attach"
-    work.mkdir()
-    program = workbench.program("server")
-    workbench.container.run(["bash", "-c", _SCRIPT, "-", program, work], timeout_s=300)
-
-    def said(name: str) -> tuple[int, str, str]:
-        code, out, err = ((work / f"{name}.{kind}").read_text() for kind in ("code", "out", "err"))
-        return int(code), out, err
-
-    code, out, err = said("server")
+    said = ask_server(workbench, work, _ASKS)
+    code, out, err = said["server"]
     assert (code, "EXIT-SUCCESS" in out) == (0, True), out + err
-    code, out, err = said("tick")
+    code, out, err = said["tick"]
     assert code == 0, err
     document = json.loads(out)
     assert document["self_check"]["verdict"] == "faithful"
     assert document["application"] == {"returncode": None, "status": "goes on"}
     for name in ("tock", "again"):
-        assert said(name)[0] == 0, said(name)
-    code, _, err = said("missing")
+        assert said[name][0] == 0, said[name]
+    code, _, err = said["missing"]
     assert code == 5, err
     assert "no dispatch matched 'tac'" in err
     assert "goes on after 1 s" in err
     assert "hint: --timeout" in err
     assert not (work / "missing.kcap").exists()
-    code, _, err = said("stranger")
+    code, _, err = said["stranger"]
     assert code == 5, err
     assert "was not started to be captured from" in err
 
