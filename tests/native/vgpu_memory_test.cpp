@@ -190,19 +190,27 @@ int child_finds(const SharedName& name, const std::function<bool(const std::shar
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(Backing, UserMemoryMustBeMapped) {
+TEST(Backing, UserMemoryMustBeWritable) {
   constexpr std::uint64_t page = 4096, pages = 5000;  // more than are looked at in one go
   void* const mapped = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
   auto* const bytes = static_cast<std::byte*>(mapped);
-  ASSERT_NE(Backing::adopt_mapped(bytes, pages * page), nullptr);
-  EXPECT_EQ(Backing::adopt_mapped(bytes + 100, 8192)->host(), bytes + 100);
+  ASSERT_NE(Backing::adopt_writable(bytes, pages * page), nullptr);
+  EXPECT_EQ(Backing::adopt_writable(bytes + 100, 8192)->host(), bytes + 100);
   ASSERT_EQ(::munmap(bytes + 4998 * page, page), 0);
-  EXPECT_EQ(Backing::adopt_mapped(bytes, pages * page), nullptr);
-  EXPECT_EQ(Backing::adopt_mapped(bytes + 4998 * page - 1, 2), nullptr);
-  EXPECT_NE(Backing::adopt_mapped(bytes, 4998 * page), nullptr);
-  EXPECT_NE(Backing::adopt_mapped(bytes + 4999 * page, page), nullptr);
-  EXPECT_EQ(Backing::adopt_mapped(bytes, ~std::uint64_t{0}), nullptr);
+  EXPECT_EQ(Backing::adopt_writable(bytes, pages * page), nullptr);
+  EXPECT_EQ(Backing::adopt_writable(bytes + 4998 * page - 1, 2), nullptr);
+  EXPECT_NE(Backing::adopt_writable(bytes, 4998 * page), nullptr);
+  EXPECT_NE(Backing::adopt_writable(bytes + 4999 * page, page), nullptr);
+  EXPECT_EQ(Backing::adopt_writable(bytes, ~std::uint64_t{0}), nullptr);
+  EXPECT_EQ(errno, EFAULT);
+  ASSERT_EQ(::mprotect(bytes + page, page, PROT_READ), 0);
+  EXPECT_EQ(Backing::adopt_writable(bytes + page + 1, 1), nullptr);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(Backing::adopt_writable(bytes, 2 * page), nullptr);
+  ASSERT_EQ(::mprotect(bytes + page, page, PROT_NONE), 0);
+  EXPECT_EQ(Backing::adopt_writable(bytes, 2 * page), nullptr);
+  EXPECT_EQ(errno, EFAULT);
   ::munmap(mapped, pages * page);
 }
 

@@ -15,7 +15,7 @@ bool writable(const Storage& storage) {
 
 std::shared_ptr<Storage> make_storage(Device& device, Gpu& gpu, const kfd_ioctl_alloc_memory_of_gpu_args& args) {
   if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0)
-    return Backing::adopt_mapped(reinterpret_cast<std::byte*>(args.mmap_offset), args.size);
+    return Backing::adopt_writable(reinterpret_cast<std::byte*>(args.mmap_offset), args.size);
   if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) != 0) return gpu.doorbells;
   const bool vram = (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0;
   auto storage = device.backing().allocate(args.size, vram ? &gpu.vram : nullptr);
@@ -50,8 +50,12 @@ int alloc_memory(Device& device, kfd_ioctl_alloc_memory_of_gpu_args& args) {
   Gpu* gpu = device.gpu_by_id(args.gpu_id);
   if (gpu == nullptr || args.size == 0) return EINVAL;
   std::shared_ptr<Storage> storage = make_storage(device, *gpu, args);
-  // Source: amdgpu, amdgpu_ttm_tt_get_user_pages(), of which a user pointer's allocation returns the error.
-  if (!storage && (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0) return EFAULT;
+  if (!storage && (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0) {
+    const int error = errno;
+    report::log(1, "user pointer %llx + %llx: %s", static_cast<unsigned long long>(args.mmap_offset),
+                static_cast<unsigned long long>(args.size), error == EPERM ? "read-only" : "not accessible");
+    return error;
+  }
   if (!storage) {
     report::log(1, "out of memory: %llu bytes asked", static_cast<unsigned long long>(args.size));
     return ENOMEM;

@@ -26,6 +26,33 @@ constexpr std::uintptr_t kPreferredBase = std::uintptr_t{0x2000} << 32;
 
 std::uint64_t pages(std::uint64_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
+// For a kernel without MADV_POPULATE_WRITE (before 5.14): whether anything at all is mapped.
+int mapped_pages(std::uintptr_t begin, std::uintptr_t end) {
+  std::array<unsigned char, 4096> resident;  // a byte a page, which nobody looks at
+  for (std::uintptr_t at = begin; at < end; at += resident.size() * kPage) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(end - at, resident.size() * kPage);
+    if (::mincore(reinterpret_cast<void*>(at), bytes, resident.data()) != 0 && errno == ENOMEM) return EFAULT;
+  }
+  return 0;
+}
+
+// Faults the pages in for writing, as the driver does with a user pointer, and fails where that fails.
+// Source: amdgpu, init_user_pages() (asks for writable pages whatever the flags) and hmm_range_fault(), whose errors these are.
+int make_writable_pages(std::uintptr_t begin, std::uintptr_t end) {
+  begin &= ~(kPage - 1);
+  const auto populate = [](std::uintptr_t from, std::uintptr_t to, int how) {
+    while (::madvise(reinterpret_cast<void*>(from), to - from, how) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  };
+  const int error = populate(begin, end, MADV_POPULATE_WRITE);
+  if (error != EINVAL) return error == 0 ? 0 : EFAULT;
+  static std::array<std::byte, 2 * kPage> own;
+  const std::uintptr_t page = (reinterpret_cast<std::uintptr_t>(own.data()) + kPage - 1) & ~(kPage - 1);
+  if (populate(page, page + kPage, MADV_POPULATE_WRITE) != 0) return mapped_pages(begin, end);
+  return populate(begin, end, MADV_POPULATE_READ) == 0 ? EPERM : EFAULT;
+}
+
 }  // namespace
 
 bool VramAccount::charge(std::uint64_t size) noexcept {
@@ -88,15 +115,12 @@ std::shared_ptr<Storage> Backing::adopt(std::byte* host, std::uint64_t size) {
   return std::make_shared<Storage>(nullptr, nullptr, 0, host, size);
 }
 
-std::shared_ptr<Storage> Backing::adopt_mapped(std::byte* host, std::uint64_t size) {
-  std::array<unsigned char, 4096> resident;  // a byte a page, which nobody looks at
+std::shared_ptr<Storage> Backing::adopt_writable(std::byte* host, std::uint64_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(host);
-  if (address + size < address) return nullptr;
-  for (std::uintptr_t at = address & ~(kPage - 1); at < address + size; at += resident.size() * kPage) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(address + size - at, resident.size() * kPage);
-    if (::mincore(reinterpret_cast<void*>(at), bytes, resident.data()) != 0 && errno == ENOMEM) return nullptr;
-  }
-  return adopt(host, size);
+  const int error = address + size < address ? EFAULT : make_writable_pages(address, address + size);
+  if (error == 0) return adopt(host, size);
+  errno = error;
+  return nullptr;
 }
 
 void Backing::release(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -64,8 +64,9 @@ class Backing {
   Backing();  // throws std::system_error
   // nullptr: no space (or, with an account, no device memory left).
   std::shared_ptr<Storage> allocate(std::uint64_t size, VramAccount* account);
-  // The application's own memory (user pointer). Mapped: nullptr where the application has mapped nothing.
-  static std::shared_ptr<Storage> adopt_mapped(std::byte* host, std::uint64_t size);
+  // The application's own memory (user pointer). Writable: nullptr and errno where the application itself could not write
+  // to all of it (EFAULT: mapped nowhere or not accessible; EPERM: read-only).
+  static std::shared_ptr<Storage> adopt_writable(std::byte* host, std::uint64_t size);
   static std::shared_ptr<Storage> adopt(std::byte* host, std::uint64_t size);
 
   // A descriptor for the application. `node` (0: kfd, else the render minor) is remembered in its file offset, which
