@@ -29,7 +29,8 @@ TARGET_NEEDS = {
 }
 TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
 
-_VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|log=[0-4])\Z")
+_VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|vram=[0-9]{1,7}|log=[0-4])\Z")
+_VRAM_MIB = range(64, (1 << 20) + 1)
 _DEVICE_HINT = "--device vgpu:gfx942  # or gpu:0, or auto"
 
 
@@ -58,7 +59,7 @@ class Gpu:
 
 
 def parse_device(text: str) -> Device | None:
-    """`vgpu:TARGET[,bar=large][,gpus=N]`, `gpu[:N]`; None for `auto`.
+    """`vgpu:TARGET[,bar=large][,gpus=N][,vram=MIB]`, `gpu[:N]`; None for `auto`.
 
     Raises: UsageError `usage.device`.
     """
@@ -81,7 +82,13 @@ def parse_device(text: str) -> Device | None:
                 raise UsageError(
                     f"the virtual GPU has no option {option!r}",
                     code="usage.device",
-                    hint=f"--device vgpu:{target},bar=large  # or gpus=2, or log=3",
+                    hint=f"--device vgpu:{target},bar=large  # or gpus=2, vram=4096, log=3",
+                )
+            if option.startswith("vram=") and int(option[5:]) not in _VRAM_MIB:
+                raise UsageError(
+                    f"a virtual GPU has {_VRAM_MIB.start} to {_VRAM_MIB.stop - 1} MiB of device memory, not {option[5:]}",
+                    code="usage.device",
+                    hint=f"--device vgpu:{target},vram=4096",
                 )
         return Device("vgpu", target=target, options=tuple(options))
     raise UsageError(f"{text!r} is no device", code="usage.device", hint=_DEVICE_HINT)

@@ -106,7 +106,7 @@ bool Capture::watch() {
 
 std::optional<Job> Capture::next_candidate() {
   for (;;) {
-    require_undisturbed();
+    if (faulted_) throw fault_error();
     {
       std::unique_lock lock(mutex_);
       if (refused_) throw Error(*refused_);
@@ -214,24 +214,23 @@ void Capture::release_candidate() noexcept {
   Gates& gates = candidates_->gates(*job_.queue);
   gates.open_target.set(0);
   const auto stop = [this] { return disturbed() || exiting_; };
+  in_hand_ = false;
   if (wait_done(gates.after, Clock::time_point::max(), stop) == Waited::Stopped) return;
   complete_for_application(as_dispatch(job_.packet).completion_signal, gates.after);
   gates.after.reset(1);
   gates.open_target.set(1);
   gates.passed.set(1);
   candidates_->done(*job_.queue);
-  in_hand_ = false;
   gates.open_rest.set(0);
 }
 
 // Nothing is looked at any more: all candidates that are in queues run.
 void Capture::let_all_go() noexcept {
   if (in_hand_) release_candidate();
-  while (!faulted_ && !exiting_ && !in_hand_ && candidates_->count() > 0) {
+  while (!faulted_ && !exiting_ && candidates_->count() > 0) {
     auto job = candidates_->arrived(look_limit);
     if (!job) continue;
     job_ = std::move(*job);
-    in_hand_ = true;
     release_candidate();
   }
   if (exiting_ || faulted_) candidates_->open_all();

@@ -33,7 +33,8 @@ std::optional<Job> Candidates::arrived(Clock::duration limit) {
     const std::scoped_lock lock(mutex_);
     Line* first = nullptr;  // of those that were submitted
     for (auto& [queue, line] : lines_) {
-      if (!queue->alive) line.waiting.clear();  // the application gave up what it had in that queue
+      // What the application gave up, or what cannot run any more.
+      if (!queue->alive || queue->failed()) line.waiting.clear();
       if (line.waiting.empty()) continue;
       const bool here = line.gates->before.value() < 1;
       if (here && (first == nullptr || line.waiting.front().match_index < first->waiting.front().match_index)) first = &line;

@@ -14,6 +14,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr auto fault_seal_limit = std::chrono::seconds(120);  // that the runtime's fault handler is kept waiting at most
+constexpr auto error_patience = std::chrono::seconds(2);      // that the callback of a queue's error is, for a dispatch that runs
 constexpr auto worker_limit = std::chrono::milliseconds(100);  // that the application's end waits for a worker that has finished
 
 }  // namespace
@@ -142,7 +143,7 @@ void Capture::set_phase(Phase phase) {
   phase_changed_.notify_all();
 }
 
-bool Capture::disturbed() const { return faulted_.load() || queue_status_.load() != HSA_STATUS_SUCCESS; }
+bool Capture::disturbed() const { return faulted_ || (job_.queue != nullptr && job_.queue->failed()); }
 
 Error Capture::fault_error() const {
   std::array<char, 24> va{};
@@ -161,13 +162,17 @@ void Capture::end(const std::optional<Error>& failure) noexcept {
   set_phase(Phase::Over);
 }
 
-void Capture::queue_failed(const QueueState&, hsa_status_t status) noexcept {
+void Capture::queue_failed(hsa_status_t status) noexcept {
   if (status == HSA_STATUS_SUCCESS) return;
-  queue_status_ = status;
   const auto phase = phase_.load();
-  if (phase == Phase::Armed || phase == Phase::Over) return;
+  if (phase == Phase::Armed || phase == Phase::Over || (candidates_ && phase == Phase::Waiting)) return;
+  const auto deadline = Clock::now() + fault_seal_limit;
   std::unique_lock lock(mutex_);
-  phase_changed_.wait_for(lock, fault_seal_limit, [this] { return phase_ == Phase::Over; });
+  do {
+    // A dispatch that runs on may itself wait for what the application does next.
+    if (!phase_changed_.wait_for(lock, error_patience, [this] { return phase_ != Phase::Running; })) return;
+    phase_changed_.wait_until(lock, deadline, [this] { return phase_ == Phase::Over || phase_ == Phase::Running; });
+  } while (phase_ == Phase::Running);
 }
 
 void Capture::memory_fault(std::uint64_t va) noexcept {

@@ -81,7 +81,8 @@ class Capture {
   // Packets that are submitted meanwhile: handed on, with a marker in front of the first that waits for the target.
   void pass_on(QueueState& queue, std::span<const Packet> packets, hsa_amd_queue_intercept_packet_writer writer) noexcept;
 
-  void queue_failed(const QueueState& queue, hsa_status_t status) noexcept;
+  // Called before the application learns of it, which may end the process: what is being captured is sealed first.
+  void queue_failed(hsa_status_t status) noexcept;
   void memory_fault(std::uint64_t va) noexcept;
   enum class Call { Copy, Queue };
   // Called before the application starts a copy or makes a queue: waits (bounded) while a snapshot is taken, and from the target's
@@ -140,7 +141,7 @@ class Capture {
   void set_phase(Phase phase);
   std::vector<std::string> disturbances(const Snapshot& snapshot) const;
   Error fault_error() const;
-  bool disturbed() const;
+  bool disturbed() const;  // the worker's, like the next: what was captured last can no longer end
   void require_undisturbed() const;
 
   Tool& tool_;
@@ -157,7 +158,6 @@ class Capture {
   std::unique_ptr<Sequence> sequence_;  // null: one dispatch
   Job job_;
   Cut cut_;
-  std::atomic<int> queue_status_{HSA_STATUS_SUCCESS};
   std::atomic<std::uint64_t> fault_va_{0};
   std::atomic<bool> faulted_{false};
   std::atomic<bool> copy_slipped_{false};

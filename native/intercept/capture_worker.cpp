@@ -46,9 +46,8 @@ void remove_quietly(const fs::path& path) noexcept {
 
 void Capture::require_undisturbed() const {
   if (faulted_) throw fault_error();
-  if (queue_status_ != HSA_STATUS_SUCCESS) {
-    throw Error("capture.queue-error", "a queue of the application stopped during the capture: " +
-                                           status_text(static_cast<hsa_status_t>(queue_status_.load())));
+  if (disturbed()) {
+    throw Error("capture.queue-error", "the queue of the dispatch stopped during the capture: " + status_text(job_.queue->error));
   }
 }
 

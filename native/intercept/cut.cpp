@@ -57,7 +57,7 @@ void Cut::hold(QueueRegistry& queues, const QueueState& target, Clock::duration 
   round.gate = std::make_unique<Signal>(1);
   std::vector<const QueueState*> waiting;
   for (QueueState* state : queues.alive()) {
-    if (state == &target) continue;
+    if (state == &target || state->failed()) continue;
     if (state->type != HSA_QUEUE_TYPE_MULTI) {
       // Only its one producer may write into it.
       if (state->dispatches.load() > 0) reasons.push_back(name_of(*state) + " has a single producer and could not be held");

@@ -24,7 +24,8 @@ void default_queue_error(hsa_status_t status, const hsa_queue_t* queue) {
 
 void on_queue_error(hsa_status_t status, hsa_queue_t* queue, void* data) noexcept {
   auto* state = static_cast<QueueState*>(data);
-  tool().capture().queue_failed(*state, status);
+  state->error = status;
+  tool().capture().queue_failed(status);
   if (state->callback != nullptr) {
     state->callback(status, queue, state->callback_data);
   } else {

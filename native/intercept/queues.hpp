@@ -28,6 +28,7 @@ struct QueueState {
   std::atomic<std::uint64_t> kernarg_va{0};  // of the last dispatch
   std::atomic<bool> profiled{false};  // the application switched profiling on
   std::atomic<bool> alive{true};
+  std::atomic<hsa_status_t> error{HSA_STATUS_SUCCESS};  // another one: it runs nothing any more
   // While a capture is under way: a later packet waits for the captured dispatch, and this signal says that all before it is done.
   std::atomic<bool> waits_for_target{false};
   std::atomic<const Signal*> before_waiting{nullptr};
@@ -37,8 +38,10 @@ struct QueueState {
   // Its next dispatch may be the target too, and stands in front of its gate once this is done.
   std::atomic<const Signal*> gated{nullptr};
 
+  bool failed() const { return error != HSA_STATUS_SUCCESS; }
   // Nothing runs, and nothing will until a candidate has been let go.
   bool at_rest() const {
+    if (failed()) return true;
     const auto done = [](const Signal* signal) { return signal != nullptr && signal->value() < 1; };
     const Signal* const after = after_waiting;
     if (after == nullptr) return done(gated) || done(before_waiting);

@@ -32,6 +32,8 @@ void apply_option(Config& config, std::string_view word) {
     config.log_level = static_cast<int>(parse_number(word, value, 0, 4));
   } else if (key == "threads") {
     config.threads = parse_number(word, value, 1, kMaxThreads);
+  } else if (key == "vram") {
+    config.vram_mib = parse_number(word, value, kMinVramMib, kMaxVramMib);
   } else if (key == "time" && (value == "model" || value == "wall")) {
     config.wall_time = value == "wall";
   } else if (key == "trace" && !value.empty()) {
@@ -46,7 +48,7 @@ void apply_option(Config& config, std::string_view word) {
     config.stops_file = value;
   } else {
     throw std::invalid_argument("KERNCAP_VGPU: unknown option '" + std::string(word) +
-                                "' (known: bar=private|large, gpus=N, threads=N, time=model|wall, trace=FILE, stops=FILE, check=memory|race|hazards|all, "
+                                "' (known: bar=private|large, gpus=N, threads=N, vram=MIB, time=model|wall, trace=FILE, stops=FILE, check=memory|race|hazards|all, "
                                 "check-report=FILE, check-regions=FILE, log=0..4)");
   }
 }

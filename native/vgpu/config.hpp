@@ -20,11 +20,13 @@ struct Config {
   std::string stops_file;
   int log_level = 0;
   bool wall_time = false;  // timestamps: not by the cost model
+  unsigned vram_mib = 0;   // device memory, MiB; 0: what the target's model has
   unsigned threads = 1;  // host threads that one dispatch may use
 };
 
 inline constexpr unsigned kMaxGpus = 16;
 inline constexpr unsigned kMaxThreads = 256;
+inline constexpr unsigned kMinVramMib = 64, kMaxVramMib = 1u << 20;
 
 // Throws std::invalid_argument naming the word that is wrong.
 Config parse_config(std::string_view text);

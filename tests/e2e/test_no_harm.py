@@ -66,6 +66,43 @@ def test_nothing_to_capture(workbench: Workbench, way: str) -> None:
     assert "capture.no-match" in said["stderr"]
 
 
+def hsa_arguments(workbench: Workbench, way: str) -> list[str | Path]:
+    """A program on the plain HSA runtime: no_harm_hsa.cpp, with kernels of vgpu_hsa_kernels.hip."""
+    program, code = workbench.work / "no_harm_hsa", workbench.work / "no_harm_hsa.hsaco"
+    if not program.exists():
+        kernels = workbench.sources / "vgpu_hsa_kernels.hip"
+        argv = ["hipcc", f"--offload-arch={TARGET}", "-O2", "--cuda-device-only", "--no-gpu-bundle-output"]
+        workbench.container.run([*argv, kernels, "-o", code], check=True)
+        argv = ["g++", "-std=c++20", workbench.sources / "no_harm_hsa.cpp", "-o", program, "-lhsa-runtime64"]
+        workbench.container.run(argv, check=True)
+    return [program, code, way]
+
+
+# By name: kernel, dispatch, and whether a replay can end: nobody says anything to the kernel that waits for the host.
+HSA_WAYS = {
+    "barrier_first": ("fill", "1", True),
+    "failed_before": ("fill", "2", True),
+    "fails_behind": ("fill", "2", True),
+    "fails_meanwhile": ("fill_later", "0", False),
+}
+
+
+@pytest.mark.parametrize("way", HSA_WAYS)
+def test_packets_and_errors_below_hip(workbench: Workbench, way: str) -> None:
+    """A queue that failed is at rest: it neither delays the capture nor makes its state doubtful."""
+    kernel, dispatch, replays = HSA_WAYS[way]
+    out = workbench.work / f"no-harm-hsa-{way}.kcap"
+    argv = ["extract", kernel, "-o", out, *DEVICE, "--dispatch", dispatch, "--self-check", "2" if replays else "0"]
+    done = workbench.kerncap(*argv, "--propagate-exit", "--", *hsa_arguments(workbench, way))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "EXIT-SUCCESS" in done.stdout
+    memory = CapturedMemory(out / "capture")
+    assert memory.integers(0, 64) == ([16] * 64, [48] * 64)
+    if replays:
+        assert memory.capture["consistency"]["reasons"] == []
+        assert workbench.verdict("replay", out)["verdict"] == "faithful"
+
+
 def test_an_end_that_runs_no_handlers(workbench: Workbench) -> None:
     """_exit: neither hsa_shut_down nor atexit; the dispatch had ended, so the capture had been taken."""
     out = workbench.work / "no-harm-plain.kcap"
@@ -92,6 +129,18 @@ def test_no_memory_for_the_tool(workbench: Workbench) -> None:
     assert "EXIT-SUCCESS" in said["stdout"]
     assert "[host.memory]" in said["stderr"]
     assert not out.exists()
+
+
+def test_no_device_memory_for_the_tool(workbench: Workbench) -> None:
+    """Sealed all the same, with what could not be waited for named."""
+    out = workbench.work / "no-harm-full.kcap"
+    argv = ["extract", "target", "-o", out, "--device", f"vgpu:{TARGET},vram=256", "--propagate-exit", "--self-check", "0"]
+    done = workbench.kerncap(*argv, "--", *arguments(workbench, "full-device-memory"))
+    assert done.returncode == 0, done.stderr
+    assert "EXIT-SUCCESS" in done.stdout
+    memory = CapturedMemory(out / "capture")
+    assert memory.integers(0, 64) == ([16] * 64, [48] * 64)
+    assert memory.capture["consistency"]["reasons"] == ["GPU 0 has no memory left to wait for its copies with"]
 
 
 RANKS = r"""

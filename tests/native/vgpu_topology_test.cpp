@@ -48,6 +48,16 @@ TEST(Topology, TargetsDiffer) {
   EXPECT_THAT(navi48, HasSubstr("\nsimd_count 128\n"));
 }
 
+TEST(Topology, DeviceMemoryIsTheModelsOrAsAsked) {
+  const char* const bank = "nodes/1/mem_banks/0/properties";
+  EXPECT_THAT(read(parse_config("gfx1100"), bank), HasSubstr("\nsize_in_bytes 25769803776\n"));
+  const Config small = parse_config("gfx1100,vram=256");
+  EXPECT_THAT(read(small, bank), HasSubstr("\nsize_in_bytes 268435456\n"));
+  EXPECT_EQ(file(small, "/sys/class/drm/renderD128/device/mem_info_vram_total"), "268435456\n");
+  EXPECT_THROW(parse_config("gfx1100,vram=63"), std::invalid_argument);
+  EXPECT_THROW(parse_config("gfx1100,vram=256M"), std::invalid_argument);
+}
+
 TEST(Topology, CardsSayWhereTheGpusAreOnThePciBus) {
   const Config config = parse_config("gfx90a,gpus=2");
   const std::string root = "/sys/class/drm";

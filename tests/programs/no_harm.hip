@@ -172,6 +172,19 @@ static bool no_device_memory() {
   return tripled(device);
 }
 
+// There is none left for anybody.
+static bool full_device_memory() {
+  int* device = sixteens();
+  for (std::size_t bytes = std::size_t{256} << 20; bytes >= 4096; bytes /= 2) {
+    void* taken;
+    while (hipMalloc(&taken, bytes) == hipSuccess) {
+    }
+  }
+  static_cast<void>(hipGetLastError());
+  target<<<1, 64>>>(device);
+  return tripled(device);
+}
+
 // Host memory has an end soon after what the application needs itself.
 static bool no_host_memory() {
   int* device = sixteens();
@@ -240,6 +253,7 @@ int main(int, char** argv) {
   if (how == "threads") right = threads();
   if (how == "signals") right = signals();
   if (how == "no-device-memory") right = no_device_memory();
+  if (how == "full-device-memory") right = full_device_memory();
   if (how == "no-host-memory") right = no_host_memory();
   if (how == "spawn") right = spawn(argv[0]);
   if (how == "library") right = library(argv[2]);

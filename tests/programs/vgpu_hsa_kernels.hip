@@ -3,6 +3,13 @@
 
 extern "C" __global__ void fill(unsigned* out, unsigned value) { out[threadIdx.x] = value; }
 
+// Once the host says so.
+extern "C" __global__ void fill_later(unsigned* out, unsigned value, unsigned* said) {
+  while (__atomic_load_n(said, __ATOMIC_ACQUIRE) == 0) {
+  }
+  out[threadIdx.x] = value;
+}
+
 // Private memory with an index that is only known at run time: needs scratch.
 extern "C" __global__ void reverse_private(unsigned* out, unsigned value) {
   volatile unsigned local[64];

@@ -21,6 +21,7 @@ from kerncap.native import Device, Gpu, NativeFiles
         ("gpu:3", Device("gpu", index=3)),
         ("vgpu:gfx942", Device("vgpu", "gfx942")),
         ("vgpu:gfx90a,bar=large,gpus=2", Device("vgpu", "gfx90a", ("bar=large", "gpus=2"))),
+        ("vgpu:gfx90a,vram=64", Device("vgpu", "gfx90a", ("vram=64",))),
     ],
 )
 def test_device_texts(text: str, device: Device | None) -> None:
@@ -28,7 +29,7 @@ def test_device_texts(text: str, device: Device | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "gpu:", "gpu:x", "vgpu", "vgpu:", "vgpu:gfx906", "vgpu:gfx942,trace=/etc/x", "cpu"]
+    "text", ["", "gpu:", "gpu:x", "vgpu", "vgpu:", "vgpu:gfx906", "vgpu:gfx942,trace=/etc/x", "vgpu:gfx942,vram=63", "cpu"]
 )
 def test_other_texts_are_usage_errors(text: str) -> None:
     with pytest.raises(UsageError) as error:

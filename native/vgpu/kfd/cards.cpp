@@ -57,7 +57,7 @@ std::optional<std::string> file(const Config& config, std::string_view path) {
   if (wanted == "device/class") return "0x038000\n";
   if (wanted == "device/unique_id")
     return format("%016llx\n", static_cast<unsigned long long>(unique_id_of(node->gpu)));
-  if (wanted == "device/mem_info_vram_total") return std::to_string(model.vram_bytes) + "\n";
+  if (wanted == "device/mem_info_vram_total") return std::to_string(vram_bytes_of(config)) + "\n";
   if (wanted == "device/uevent")
     return format("DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID=1002:%04X\nPCI_SLOT_NAME=%s\n", model.device_id,
                   slot(node->gpu).c_str());

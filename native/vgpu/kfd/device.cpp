@@ -75,7 +75,7 @@ Device::Device(const Config& config) : config_(config), trace_(config.trace_file
     gpu->context.checks = checks_.get();
     gpu->pages.tell(written());
     gpu->context.wall_time = config.wall_time;
-    gpu->vram.capacity = model.vram_bytes;
+    gpu->vram.capacity = vram_bytes_of(config);
     gpu->doorbells = backing_.allocate(kDoorbellBytes, nullptr);
     if (!gpu->doorbells) throw std::system_error(ENOMEM, std::generic_category(), "doorbell page");
     gpus_.push_back(std::move(gpu));

@@ -43,4 +43,8 @@ const Model& model_of(isa::Target target) {
   return kModels[0];
 }
 
+std::uint64_t vram_bytes_of(const Config& config) {
+  return config.vram_mib == 0 ? model_of(config.target).vram_bytes : std::uint64_t{config.vram_mib} << 20;
+}
+
 }  // namespace kerncap::vgpu

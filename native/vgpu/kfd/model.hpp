@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "vgpu/config.hpp"
 #include "vgpu/isa/target.hpp"
 
 namespace kerncap::vgpu {
@@ -21,6 +22,8 @@ struct Model {
 };
 
 const Model& model_of(isa::Target target);
+// Device memory of each GPU.
+std::uint64_t vram_bytes_of(const Config& config);
 
 // Identity of the nth virtual GPU (from 0).
 inline constexpr std::uint32_t kFirstGpuId = 0x5a17;

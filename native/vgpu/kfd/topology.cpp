@@ -110,7 +110,7 @@ std::string memory_bank(const Config& config, unsigned node) {
     return text({{"heap_type", kHeapSystem}, {"size_in_bytes", bytes}, {"flags", 0}, {"width", 64}, {"mem_clk_max", 3200}});
   }
   return text({{"heap_type", config.large_bar ? kHeapPublic : kHeapPrivate},
-               {"size_in_bytes", model_of(config.target).vram_bytes}, {"flags", 0}, {"width", 4096},
+               {"size_in_bytes", vram_bytes_of(config)}, {"flags", 0}, {"width", 4096},
                {"mem_clk_max", 1600}});
 }
 
