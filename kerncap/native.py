@@ -86,7 +86,7 @@ def parse_device(text: str) -> Device | None:
                 )
             if option.startswith("vram=") and int(option[5:]) not in _VRAM_MIB:
                 raise UsageError(
-                    f"a virtual GPU has {_VRAM_MIB.start} to {_VRAM_MIB.stop - 1} MiB of device memory, not {option[5:]}",
+                    f"{option!r}: a virtual GPU has {_VRAM_MIB.start} to {_VRAM_MIB.stop - 1} MiB of memory",
                     code="usage.device",
                     hint=f"--device vgpu:{target},vram=4096",
                 )

@@ -134,7 +134,17 @@ def test_no_memory_for_the_tool(workbench: Workbench) -> None:
 def test_no_device_memory_for_the_tool(workbench: Workbench) -> None:
     """Sealed all the same, with what could not be waited for named."""
     out = workbench.work / "no-harm-full.kcap"
-    argv = ["extract", "target", "-o", out, "--device", f"vgpu:{TARGET},vram=256", "--propagate-exit", "--self-check", "0"]
+    argv = [
+        "extract",
+        "target",
+        "-o",
+        out,
+        "--device",
+        f"vgpu:{TARGET},vram=256",
+        "--propagate-exit",
+        "--self-check",
+        "0",
+    ]
     done = workbench.kerncap(*argv, "--", *arguments(workbench, "full-device-memory"))
     assert done.returncode == 0, done.stderr
     assert "EXIT-SUCCESS" in done.stdout
