@@ -103,6 +103,16 @@ def test_packets_and_errors_below_hip(workbench: Workbench, way: str) -> None:
         assert workbench.verdict("replay", out)["verdict"] == "faithful"
 
 
+def test_a_candidate_that_fails(workbench: Workbench) -> None:
+    """Of those that are held until it is known which is meant: the others go on, and the application with them."""
+    out = workbench.work / "no-harm-candidate.kcap"
+    argv = ["extract", "*", "-o", out, *DEVICE, "--when", "slower-than=100000x", "--timeout", "30"]
+    said = workbench.error(5, *argv, "--", *hsa_arguments(workbench, "failed_before"))
+    assert "EXIT-SUCCESS" in said["stdout"]
+    assert "HSA_STATUS_ERROR_EXCEPTION" in said["stderr"]
+    assert not out.exists()
+
+
 def test_an_end_that_runs_no_handlers(workbench: Workbench) -> None:
     """_exit: neither hsa_shut_down nor atexit; the dispatch had ended, so the capture had been taken."""
     out = workbench.work / "no-harm-plain.kcap"
