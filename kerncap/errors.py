@@ -90,6 +90,11 @@ class CompileError(KerncapError):
     general_hint = "kerncap recompile BUNDLE -o FILE -v"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 queue`, `2 queues`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith(('sh', 'ch')) else 's'}"
+
+
 def typed(*words: object) -> str:
     """A hint: a command that can be typed as it stands, whatever characters a path in it has."""
     return " ".join(_quoted(word) for word in words)

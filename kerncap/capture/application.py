@@ -15,7 +15,7 @@ from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.selection import Selection, dims_text
 from kerncap.capture.tool import Ended, alone_hint, describe_status, no_runtime, reported_error, run_under_tool
-from kerncap.errors import CaptureError, KerncapError, typed
+from kerncap.errors import CaptureError, KerncapError, counted, typed
 from kerncap.names import near_names
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,9 @@ def _again(order: Order, *options: str, kernel: str | None = None) -> str:
     """The same capture, typed otherwise."""
     if order.pid is not None:
         return typed("kerncap", "trigger", order.pid, kernel or order.selection.kernel, *options)
-    words = ("kerncap", "extract", kernel or order.selection.kernel, "--device", str(order.device))
+    # Of a list the sequence is no part.
+    named = (kernel or order.selection.kernel,) if "--list" in options else order.selection.words(kernel)
+    words = ("kerncap", "extract", *named, "--device", str(order.device))
     return typed(*words, *options, "--", *order.command)
 
 
@@ -165,7 +167,8 @@ def no_match(order: Order, seen: Listing, status: str) -> KerncapError:
     near = near_names(wanted.kernel, names)
     listed = near or sorted(set(names))[:_LISTED]
     what = "these look alike" if near else "these were dispatched"
-    text = f"no dispatch matched {wanted.kernel!r} in {seen.queues} queues and {seen.dispatches} dispatches"
+    text = f"no dispatch matched {wanted.kernel!r} in {counted(seen.queues, 'queue')}"
+    text += f" and {counted(seen.dispatches, 'dispatch')}"
     idle = sorted({k.name for k in seen.kernels if k.matched})
     if idle:
         text += f"; the application loaded {', '.join(idle[:_LISTED])} and never dispatched it"
@@ -182,12 +185,14 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     wanted = order.selection
     fitting = sum(g.dispatches for g in seen.geometries if wanted.accepts(g.grid, g.workgroup))
     late = f" from {wanted.after_ms:g} ms on" if wanted.after_ms else ""
-    text = f"{wanted.kernel!r} was dispatched {seen.matched} times"
+    text = f"{wanted.kernel!r} was dispatched {counted(seen.matched, 'time')}"
     if wanted.geometry or late:
         text += f", of these {fitting}{wanted.geometry}{late}"
     text += f", so that --dispatch {wanted.dispatch} was never reached; the application {status}"
     if fitting and wanted.when:
         return _none_met(order, seen, status)
+    if fitting and wanted.sequence:
+        return _no_such_sequence(order, seen, fitting, status)
     if fitting:
         return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch {fitting - 1}  # or any from 0 on")
     launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
@@ -200,12 +205,33 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     return CaptureError(text, code="capture.no-such-dispatch", hint=hint)
 
 
+def _no_such_sequence(order: Order, seen: Listing, fitting: int, status: str) -> KerncapError:
+    """Its first dispatch never came."""
+    wanted = order.selection
+    assert wanted.sequence
+    if wanted.sequence.per_queue:
+        text = f"no queue had a dispatch of number {wanted.dispatch}: {counted(seen.dispatches, 'dispatch')} in "
+        text += counted(seen.queues, "queue")
+        hint = _again(order, "--list")
+    else:
+        text = f"{wanted.kernel!r} was dispatched {counted(seen.matched, 'time')}"
+        text += f", of these {fitting}{wanted.geometry}" if fitting != seen.matched else ""
+        text += f", so that number {wanted.dispatch}, the first of the sequence, was never reached"
+        last = fitting - 1
+        count = wanted.sequence.count
+        if count is None or not last:
+            hint = f"--dispatch {last}  # or any from 0 on"
+        else:
+            hint = f"--dispatches {max(0, fitting - count)}..{last}"
+    return CaptureError(f"{text}; the application {status}", code="capture.no-such-dispatch", hint=hint)
+
+
 def _none_met(order: Order, seen: Listing, status: str) -> KerncapError:
     """Dispatches were looked at, and too few met a condition."""
     wanted = order.selection
     candidates, met = (sum(getattr(looked, name) for looked in seen.looked) for name in ("candidates", "met"))
     words = " or ".join(condition.text for condition in wanted.when)
-    text = f"of {candidates} dispatches of {wanted.kernel!r}{wanted.geometry} that were looked at, "
+    text = f"of {counted(candidates, 'dispatch')} of {wanted.kernel!r}{wanted.geometry} that were looked at, "
     text += f"{met or 'none'} met {words}"
     if met:
         text += f", so that --dispatch {wanted.dispatch} was never reached"

@@ -36,6 +36,11 @@ class Condition:
     text: str
     facts: Mapping[str, Any]
 
+    @property
+    def holds_memory(self) -> bool:
+        """It is decided after the dispatch, so that the memory before it is held."""
+        return bool(self.facts["kind"] != "argument")
+
     def control(self) -> dict[str, Any]:
         return {"text": self.text, **self.facts}
 

@@ -60,7 +60,7 @@ class Selection:
     of the HSA runtime; dispatches before it do not count. With `when` only those count that meet one of its conditions;
     `budget_bytes` bounds the memory that is held for each that may.
 
-    Raises: UsageError `usage.match`, `usage.number`, `usage.pattern`.
+    Raises: UsageError `usage.match`, `usage.number`, `usage.option-alone`.
     """
 
     kernel: str
@@ -90,6 +90,9 @@ class Selection:
         if self.budget_bytes is not None and not 0 < self.budget_bytes <= MAX_DISPATCH:
             text = f"--budget is {self.budget_bytes}, expected bytes: more than 0"
             raise UsageError(text, code="usage.number", hint="--budget 17179869184  # 16 GiB")
+        if self.budget_bytes is not None and not any(condition.holds_memory for condition in self.when):
+            text = "--budget bounds what --when nan, inf, slower-than or fault hold, and none of these is given"
+            raise UsageError(text, code="usage.option-alone", hint=f"--when nan --budget {self.budget_bytes}")
 
     def control(self) -> dict[str, Any]:
         """The fields of the control file that say which dispatch is meant."""
@@ -104,6 +107,15 @@ class Selection:
             **({"sequence": self.sequence.control(self.match)} if self.sequence else {}),
             "budget_bytes": self.budget_bytes,
         }
+
+    def words(self, kernel: str | None = None) -> tuple[str, ...]:
+        """How a command line names these kernels, or `kernel` in place of the first."""
+        first = kernel or self.kernel
+        if self.sequence is None or self.sequence.per_queue:
+            return (first,)
+        if self.sequence.count is None:
+            return ("--range", f"{first}..{self.sequence.last_kernel}")
+        return (first, "--dispatches", f"{self.dispatch}..{self.dispatch + self.sequence.count - 1}")
 
     @property
     def geometry(self) -> str:
@@ -136,6 +148,7 @@ def select_dispatches(text: str, kernel: str, states: str, **more: Any) -> Selec
         )
     per_queue = kernel == ANY_KERNEL
     filtered = [name for name in ("grid", "workgroup", "after_ms") if more.get(name)]
+    filtered += ["match"] if more.get("match", "auto") != "auto" else []
     if per_queue and filtered:
         raise UsageError(
             f"--{filtered[0].replace('_', '-')} chooses among the dispatches of a kernel, and none is named",

@@ -15,6 +15,7 @@ from kerncap.bundle.capture import Capture
 from kerncap.bundle.dispatch import Argument
 from kerncap.bundle.index import Region
 from kerncap.cli.output import format_bytes, table
+from kerncap.errors import counted
 from kerncap.verdict.types import parameters
 
 _FORMATS = {"float": "<f", "double": "<d", "half": "<e", "_Float16": "<e"}
@@ -107,7 +108,7 @@ def describe(bundle: Bundle, *, regions: bool) -> str:
         rows.append(("command", " ".join(capture.command)))
     if bundle.manifest is not None and bundle.config is not None:
         rows.insert(0, ("digest", bundle.manifest.digest))
-        source = f"{bundle.source_count} files" if bundle.source_count else "none"
+        source = counted(bundle.source_count, "file") if bundle.source_count else "none"
         rows += [
             ("source", source),
             ("format", bundle.config.spec_version),
@@ -226,7 +227,8 @@ def describe_secrets(bundle: Bundle) -> str:
     lines = [f"This bundle holds, readable for whoever gets it ({capture.kernel.demangled or capture.kernel.name}):"]
     for name, row in sorted(memory_classes(bundle).items()):
         lines.append(
-            f"  memory of the captured process: {format_bytes(row['bytes'])} in {row['regions']} regions ({name})"
+            f"  memory of the captured process: {format_bytes(row['bytes'])} "
+            f"in {counted(row['regions'], 'region')} ({name})"
         )
     if capture.command:
         lines.append(f"  the command line: {' '.join(capture.command)}")
@@ -235,7 +237,7 @@ def describe_secrets(bundle: Bundle) -> str:
             "  environment: " + ", ".join(f"{name}={value}" for name, value in sorted(capture.environment.items()))
         )
     if bundle.source_count:
-        lines.append(f"  source code: {bundle.source_count} files")
+        lines.append(f"  source code: {counted(bundle.source_count, 'file')}")
     lines.append(f"  the code object: {format_bytes(capture.code_object.size)}")
     return "\n".join(lines)
 

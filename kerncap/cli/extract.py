@@ -9,7 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table, to_stderr
-from kerncap.errors import UsageError, typed
+from kerncap.errors import UsageError, counted, typed
 
 if TYPE_CHECKING:
     from kerncap.bundle.capture import Capture
@@ -34,7 +34,7 @@ def extract(
     ] = 1,
     dispatches: options.DispatchesOption = None,
     range_: options.RangeOption = None,
-    post: options.PostOption = "end",
+    post: options.PostOption = None,
     grid: options.GridOption = None,
     workgroup: options.WorkgroupOption = None,
     after_ms: Annotated[
@@ -70,6 +70,7 @@ def extract(
     With --dispatches or --range several consecutive ones of one queue, as one reproducer.
     """
     from kerncap import native
+    from kerncap.bundle.sequence import END
     from kerncap.capture.application import Order
     from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims, select_dispatches, select_range
@@ -86,16 +87,20 @@ def extract(
         "grid": parse_dims("--grid", grid),
         "workgroup": parse_dims("--workgroup", workgroup),
         "after_ms": after_ms,
+        "budget_bytes": budget,
     }
     if dispatches is not None or range_ is not None:
         refuse_two_choices(kernel, dispatch, dispatches, range_, when)
+    elif post is not None:
+        text = "--post is about the states of several dispatches, and one is to be captured"
+        raise UsageError(text, code="usage.option-alone", hint="--dispatches 0..1 --post each  # or --range")
+    states = END if post is None else post
     if dispatches is not None:
-        selection = select_dispatches(dispatches, kernel, post, **more)
+        selection = select_dispatches(dispatches, kernel, states, **more)
     elif range_ is not None:
-        selection = select_range(range_, post, dispatch=dispatch, **more)
+        selection = select_range(range_, states, dispatch=dispatch, **more)
     else:
-        conditions = parse_conditions(when or ())
-        selection = Selection(kernel, dispatch=dispatch, when=conditions, budget_bytes=budget, **more)
+        selection = Selection(kernel, dispatch=dispatch, when=parse_conditions(when or ()), **more)
     kernel = selection.kernel
     options.check_seconds("--timeout", timeout, "3600")
     if list_only:
@@ -212,10 +217,10 @@ def _print(extracted: Extracted) -> None:
         *([] if capture.rank is None else [("rank", capture.rank)]),
         ("dispatch", f"{_which(capture)}, grid {_dims(capture.dispatch.grid)}"),
         ("target", capture.code_object.target),
-        ("memory", f"{len(index.regions)} regions, {format_bytes(index.raw_bytes)}"),
+        ("memory", f"{counted(len(index.regions), 'region')}, {format_bytes(index.raw_bytes)}"),
         ("stored", format_bytes(index.stored_bytes)),
         ("self-check", check.get("verdict") or "not replayed"),
-        ("source", f"{extracted.bundle.source_count} files" if extracted.bundle.source_count else "none"),
+        ("source", counted(extracted.bundle.source_count, "file") if extracted.bundle.source_count else "none"),
     ]
     if capture.trigger:
         rows.insert(2, ("condition", trigger_text(capture.trigger)))

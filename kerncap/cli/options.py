@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 from kerncap.cli import completion
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 _SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
 _LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
@@ -123,10 +123,10 @@ RangeOption = Annotated[
     ),
 ]
 PostOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--post",
-        help="Of several: keep the state at the end, or behind each (replay --only).",
+        help="Of several: keep the state at the end (default), or behind each (replay --only).",
         rich_help_panel=WHICH_DISPATCH,
     ),
 ]
@@ -201,6 +201,13 @@ def check_ranks(ranks: str) -> None:
     raise UsageError(text, code="usage.ranks", hint="--ranks all  # or first, or a number")
 
 
+def check_of_kernel(kernel: str | None, *, has_variant: bool) -> None:
+    """Raises: UsageError `usage.option-alone`."""
+    if kernel is not None and not has_variant:
+        text = "--kernel says whose code object another one takes the place of, and no other one is given"
+        raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
+
+
 def check_seconds(name: str, value: float, example: str) -> None:
     """Raises: UsageError `usage.number` when a limit of time is no more than 0, or not a number."""
     if not 0 < value <= _MAX_SECONDS:
@@ -222,7 +229,10 @@ def not_negative(name: str, value: float, example: str) -> None:
 
 
 class OptionalKernel(typer.core.TyperCommand):
-    """KERNEL may be left out before `--` where options name the dispatches."""
+    """KERNEL stands before `--`, where it may be left out when options name the dispatches.
+
+    Raises: UsageError `usage.no-kernel`: else the application would be taken for it.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--" in args:
@@ -230,7 +240,13 @@ class OptionalKernel(typer.core.TyperCommand):
             given, _, _ = self.make_parser(ctx).parse_args(list(args[:at]))
             # What was not given is None or a mark of the library's, depending on its version.
             has = {name for name, value in given.items() if isinstance(value, str)}
-            if "kernel" not in has and has & {"dispatches", "range_"}:
+            sequence = has & {"dispatches", "range_"}
+            if "kernel" not in has and not sequence and not {"-h", "--help"} & set(args[:at]):
+                text = "no KERNEL is named before --"
+                raise UsageError(
+                    text, code="usage.no-kernel", hint="kerncap extract KERNEL -- CMD  # or --dispatches, --range"
+                )
+            if "kernel" not in has and sequence:
                 from kerncap.capture.selection import ANY_KERNEL
 
                 args = [*args[:at], "--", ANY_KERNEL, *args[at + 1 :]]

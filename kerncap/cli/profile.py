@@ -9,7 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, say, set_verbosity, status_line, table, to_stderr
-from kerncap.errors import UsageError, typed
+from kerncap.errors import UsageError, counted, typed
 
 if TYPE_CHECKING:
     from kerncap.capture.profile import KernelTime, Profile
@@ -83,16 +83,21 @@ def _measure(
     with status_line(quiet=as_json) as show:
 
         def progress(now: Profile) -> None:
-            show(f"{now.calls} dispatches of {len(now.kernels)} kernels, {_time(now.total_ns)} of GPU time")
+            show(_summary(now))
 
         found, returncode = run_profile(Target(command, device, timeout_s), streams, progress)
     note(f"the application {describe_status(returncode)}")
     return found, returncode, device.kind == "vgpu"
 
 
+def _summary(found: Profile) -> str:
+    what = f"{counted(found.calls, 'dispatch')} of {counted(len(found.kernels), 'kernel')}"
+    return f"{what}, {_time(found.total_ns)} of GPU time"
+
+
 def _print(found: Profile, top: int, modelled: bool, following: str | None) -> None:
     kernels = found.kernels[:top]
-    say(f"{found.calls} dispatches of {len(found.kernels)} kernels, {_time(found.total_ns)} of GPU time")
+    say(_summary(found))
     rows = [_row(found, kernel) for kernel in kernels]
     say(table(rows, header=("share", "calls", "total", "mean", "min", "max", "kernel"), indent=2))
     rest = found.kernels[top:]

@@ -33,6 +33,7 @@ def replay(
     set_verbosity(verbose)
     options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
     options.check_seconds("--timeout", timeout, "60")
+    options.check_of_kernel(kernel, has_variant=hsaco is not None)
     chosen = Options(
         device=device,
         hsaco=hsaco,

@@ -55,6 +55,7 @@ def run(
         options.not_negative(name, value, "1e-5")
     options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
     options.check_seconds("--timeout", timeout, "900")
+    options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)
     chosen = workflow.RunOptions(
         image=image,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 from kerncap.cli.output import format_bytes, print_json, say, table
+from kerncap.errors import counted
 from kerncap.results import CheckResult, Finding, Mismatch, Site, Verdict
 
 _SHOWN_HEX = 32
@@ -35,7 +36,7 @@ def print_verdict(verdict: Verdict) -> None:
     ]
     if verdict.timing_ns:
         median = statistics.median(verdict.timing_ns) / 1000
-        rows.append(("time", f"median {median:.1f} us of {len(verdict.timing_ns)} dispatches"))
+        rows.append(("time", f"median {median:.1f} us of {counted(len(verdict.timing_ns), 'dispatch')}"))
     if verdict.tolerance:
         rows.append(("tolerance", ", ".join(f"{k} {v:g}" for k, v in verdict.tolerance.items())))
     say(table(rows, indent=2))
@@ -53,14 +54,14 @@ def print_verdict(verdict: Verdict) -> None:
 
 def _print_checks(checks: CheckResult) -> None:
     errors = [f for f in checks.findings if not f.benign]
-    found = f"{len(errors)} error{'s' if len(errors) != 1 else ''}" if errors else "clean"
+    found = counted(len(errors), "error") if errors else "clean"
     benign = len(checks.findings) - len(errors)
     say(f"check {'+'.join(checks.checks)}: {found}" + (f", {benign} benign" if benign else ""))
     for finding in sorted(checks.findings, key=lambda f: f.benign):
         times = f" ({finding.count} times)" if finding.count > 1 else ""
         say(f"  {finding.kind}: {finding.message}{times}")
         if finding.address is not None:
-            say(f"    {finding.size_bytes} bytes at {_place(finding)}")
+            say(f"    {counted(finding.size_bytes, 'byte')} at {_place(finding)}")
         say(f"    at {_where(finding.site)}")
         if finding.other is not None:
             say(f"    and {_where(finding.other)}")

@@ -9,6 +9,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, progress_bar, say, set_verbosity
+from kerncap.errors import counted
 from kerncap.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def _report(name: str, opened: Bundle, deep: bool, as_json: bool) -> int:
         return report.problems[0].exit_code
     if not as_json:
         say(opened.manifest_digest or "not sealed")
-        chunks = f", {report.chunks} chunks" if deep else ""
-        note(f"whole: {report.blobs} blobs, {format_bytes(report.stored_bytes)}{chunks}")
+        chunks = f", {counted(report.chunks, 'chunk')}" if deep else ""
+        note(f"whole: {counted(report.blobs, 'blob')}, {format_bytes(report.stored_bytes)}{chunks}")
     return 0
 
 

@@ -75,7 +75,7 @@ def judge(path: str, options: Options) -> Verdict:
         text = "--check looks at one dispatch, and the bundle holds a sequence"
         raise UsageError(text, code="usage.check-sequence", hint=f"--check {options.check} --only 0")
     hsaco = _check_hsaco(options.hsaco, bundle)
-    kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco or options.kernel else None
+    kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco else None
     device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))
     if remark:
         log.warning("%s", remark)

@@ -33,9 +33,11 @@ const Conditions::Tests& Conditions::tests_of(const KernelEntry& kernel) {
     if (predicate.kind != Predicate::Kind::Nan && predicate.kind != Predicate::Kind::Inf) continue;
     tests.floats[i] = float_pointers(tests.all, predicate.type);
     if (!tests.floats[i].empty()) continue;
+    const bool unknown = !float_pointers(tests.all, NumberType::F32).empty();
+    const auto hint = unknown ? "--when " + predicate.text + ":f32  # or f64, f16, bf16: what pointers of unknown type point to"
+                              : std::string("--when slower-than=2x  # or fault: all of its pointers lead to something else");
     throw Error("capture.predicate", predicate.text + ": no argument of " + kernel.demangled +
-                                         " is known to point to floats that it may store; arguments: " + list_of(tests.all),
-                "--when " + predicate.text.substr(0, predicate.text.find(':')) + ":f32  # or f64, f16, bf16: what pointers of unknown type point to");
+                                         " is known to point to floats that it may store; arguments: " + list_of(tests.all), hint);
   }
   return tests_.emplace(&kernel, std::move(tests)).first->second;
 }

@@ -211,7 +211,8 @@ void Sequence::await_whole(Clock::time_point deadline, const std::function<void(
   const auto first = steps_.front().queue_index;
   throw Error("capture.sequence-broken",
               "the dispatches can not be captured as one sequence: " + std::to_string(steps_.size()) +
-                  " were there, and then: " + why_broken_,
+                  (steps_.size() == 1 ? " was there, " : " were there, ") + (last_ ? "none behind the first of '" + *wanted_.last_kernel + "', " : "") +
+                  "and then: " + why_broken_,
               steps_.size() == 1 ? "kerncap extract KERNEL  # one dispatch"
                                  : "--dispatches " + std::to_string(first) + ".." + std::to_string(first + steps_.size() - 1) +
                                        "  # without KERNEL: as many as were there");

@@ -187,6 +187,11 @@ def test_pointers_of_unknown_type(workbench: Workbench) -> None:
     said = refused(workbench, "grow_plain", "numbers", "--when", "nan")
     assert "no argument of grow_plain is known to point to floats that it may store" in said
     assert "hint: --when nan:f32" in said
+    # Pointers that are known to lead to something else are no floats, whatever those of unknown type lead to.
+    for condition in ("nan", "nan:f32"):
+        said = refused(workbench, "spin", "slow", "--when", condition)
+        assert "no argument of spin(" in said
+        assert "hint: --when slower-than=2x" in said
     _, _, capture = armed(workbench, "plain-nan", "grow_plain", "numbers", "--when", "nan:f32", "--when", "inf:f64")
     assert capture["dispatch"]["match_index"] == 3
     assert capture["trigger"]["count"] == 1

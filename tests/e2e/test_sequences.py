@@ -110,7 +110,7 @@ def test_sealed_and_unpacked_again(workbench: Workbench, chain: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("mode", "why"),
     [
-        ("sync", "the application submitted no more for 5 s"),
+        ("sync", "1 was there, none behind the first of 'mix', and then: the application submitted no more for 5 s"),
         ("copy", "a copy that the application starts waits for one of them"),
         ("event", "waits for work outside of its queue"),
     ],

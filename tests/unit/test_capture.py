@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from kerncap.bundle.seal import allowed_environment
-from kerncap.capture.application import Captured, Order, process_folders, run_application
+from kerncap.capture.application import Captured, Order, no_match, process_folders, run_application
+from kerncap.capture.listing import read_listing
 from kerncap.capture.seal import add_facts, add_self_check
-from kerncap.capture.selection import Selection
+from kerncap.capture.selection import Selection, select_dispatches, select_range
 from kerncap.capture.tool import describe_status
 from kerncap.errors import CaptureError, HostError, KerncapError
 from kerncap.native import Device, NativeFiles, Stop, read_stops
@@ -127,6 +128,64 @@ def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFi
     error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{json.dumps(seen)}\nE", dispatch=50000)
     assert error.code == "capture.no-such-dispatch"
     assert "41198" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("selection", "said", "hint"),
+    [
+        (
+            select_dispatches("50000..50002", "vector_add", "end"),
+            "'vector_add' was dispatched 41199 times, so that number 50000, the first of the sequence,",
+            "--dispatches 41196..41198",
+        ),
+        (
+            select_dispatches("50000..50002", "vector_add", "end", grid=(64, 2, 1)),
+            "was dispatched 41199 times, of these 199 with grid 64x2x1, so that number 50000",
+            "--dispatches 196..198",
+        ),
+        (
+            select_dispatches("50000..50002", "*", "end"),
+            "no queue had a dispatch of number 50000: 41200 dispatches in 3 queues",
+            "kerncap extract '*' --device gpu:0 --list -- sh -c ",
+        ),
+        (
+            select_range("vector_add..scale", "end", dispatch=41199),
+            "so that number 41199, the first of the sequence, was never reached",
+            "--dispatch 41198  # or any from 0 on",
+        ),
+    ],
+)
+def test_a_sequence_whose_first_dispatch_never_came(tmp_path: Path, selection: Selection, said: str, hint: str) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0]["matched"] = True
+    (tmp_path / "seen-1.json").write_text(json.dumps(seen))
+    error = no_match(Order(selection, ("sh", "-c", "true"), Device("gpu")), read_listing(tmp_path), "exited with 0")
+    assert error.code == "capture.no-such-dispatch"
+    assert said in error.message
+    assert str(error.hint).startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("selection", "hint"),
+    [
+        (select_range("vektor_add..scale", "end"), "--range 'vector_add(float*)..scale'"),
+        (select_dispatches("3..5", "vektor_add", "end"), "'vector_add(float*)' --dispatches 3..5"),
+    ],
+)
+def test_the_hint_of_a_mistyped_kernel_is_about_the_same_sequence(
+    tmp_path: Path, selection: Selection, hint: str
+) -> None:
+    (tmp_path / "seen-1.json").write_text(json.dumps(SEEN))
+    error = no_match(Order(selection, ("./app",), Device("gpu")), read_listing(tmp_path), "exited with 0")
+    assert error.code == "capture.no-match"
+    assert error.hint == f"kerncap extract {hint} --device gpu:0 -- ./app"
+
+
+def test_one_dispatch_and_one_queue(tmp_path: Path) -> None:
+    seen = {**SEEN, "queues": 1, "dispatches": 1, "kernels": [], "launches": []}
+    (tmp_path / "seen-1.json").write_text(json.dumps(seen))
+    error = no_match(Order(Selection("k"), ("./app",), Device("gpu")), read_listing(tmp_path), "exited with 0")
+    assert "in 1 queue and 1 dispatch;" in error.message
 
 
 def test_a_geometry_that_never_came(tmp_path: Path, files: NativeFiles) -> None:

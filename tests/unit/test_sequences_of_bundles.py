@@ -124,10 +124,40 @@ def test_no_range(text: str) -> None:
         (("scale", "--range", "a..b", "--", "./app"), "usage.two-choices"),
         (("scale", "--dispatches", "0..1", "--dispatch", "4", "--", "./app"), "usage.two-choices"),
         (("--range", "a..b", "--when", "arg[0]>1", "--", "./app"), "usage.two-choices"),
+        (("--range", "a..b", "--budget", "4096", "--", "./app"), "usage.option-alone"),
+        (("--dispatches", "0..1", "--match", "glob", "--", "./app"), "usage.dispatches"),
+        (("scale", "--post", "each", "--", "./app"), "usage.option-alone"),
+        (("scale", "--post", "end", "--", "./app"), "usage.option-alone"),
+        (("scale", "--budget", "4096", "--", "./app"), "usage.option-alone"),
+        (("scale", "--budget", "4096", "--when", "arg[0]>1", "--", "./app"), "usage.option-alone"),
         # Without these options KERNEL must stand there.
-        (("--device", "vgpu:gfx942", "--", "./app"), "CMD"),
+        (("--device", "vgpu:gfx942", "--", "./app"), "usage.no-kernel"),
+        (("--post", "each", "--", "./app", "--size", "3"), "usage.no-kernel"),
     ],
 )
 def test_the_kernel_may_be_left_out(argv: tuple[str, ...], code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["extract", *argv]) == 2
-    assert code in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert code in said
+    assert "hint: " in said
+
+
+def test_help_before_the_application(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["extract", "--help", "--", "./app"]) == 0
+    assert "--dispatches A..B" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("trigger", "1", "scale", "--budget", "4096"),
+        ("replay", "scale.kcap", "--kernel", "scale"),
+        ("validate", "scale.kcap", "--kernel", "scale"),
+        ("run", "scale.kcap", "--kernel", "scale"),
+    ],
+)
+def test_options_that_say_something_of_another_one(argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(list(argv)) == 2
+    said = capsys.readouterr().err
+    assert "usage.option-alone" in said
+    assert "hint: --" in said
