@@ -110,8 +110,18 @@ def capture_on_demand(process: Attached, order: Order, work_dir: Path) -> Captur
     Raises: CaptureError `capture.no-match`, `capture.no-such-dispatch`, `capture.busy`, `capture.application-died` and
     what the tool library reports.
     """
+    deadline = time.monotonic() + order.timeout_s
     with _alone(process):
-        return _ask(process, order, work_dir)
+        while True:
+            try:
+                return _ask(process, order, work_dir)
+            except CaptureError as error:
+                if error.code != "capture.busy" or time.monotonic() >= deadline:
+                    raise
+            # Who asked before was killed, or we would not be alone. Its request has been called off with ours.
+            for answer in work_dir.glob("error-*.json"):
+                answer.unlink()
+            time.sleep(_LOOK_S)
 
 
 @contextmanager

@@ -15,6 +15,12 @@ _ASKS = """
 ask tick tick -o tick.kcap --json
 ask tock tock --dispatch 2 -o tock.kcap
 ask missing tac --timeout 1 -o missing.kcap
+# Killed while it waits: what it asked for must not be in the way of the next one.
+python3 -m kerncap trigger "$pid" tac -o killed.kcap > killed.out 2> killed.err &
+killed=$!
+for i in $(seq 100); do ls -d .killed.kcap.*.partial && break; sleep 0.1; done
+sleep 0.5
+kill -9 $killed
 ask again tick -o again.kcap --self-check 0
 pid=1 ask stranger tick -o stranger.kcap
 """

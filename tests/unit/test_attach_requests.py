@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,6 +108,44 @@ def test_a_request_that_nobody_answers_is_called_off(
         request = json.loads((directory / f"request-{pids[0]}.json").read_text())
         assert (request["mode"], request["kernel"], request["work_dir"]) == ("capture", "k", str(tmp_path))
         assert (directory / f"cancel-{pids[0]}").exists()
+
+
+def test_a_request_whose_asker_was_killed_gives_way(directory: Path, tmp_path: Path) -> None:
+    """The library is busy with it until it is called off."""
+    answers = []
+
+    def answer(pid: int) -> None:
+        request, cancel = directory / f"request-{pid}.json", directory / f"cancel-{pid}"
+        while "captured" not in answers:
+            if not request.exists():
+                continue
+            request.unlink()
+            answers.append("captured" if cancel.exists() else "busy")
+            if cancel.exists():
+                (tmp_path / "capture").mkdir()
+                (tmp_path / "capture" / "capture.json").write_text("{}")
+                (tmp_path / f"seen-{pid}.json").write_text("{}")
+            else:
+                error = {"code": "capture.busy", "message": "another capture of this process is under way"}
+                (tmp_path / f"error-{pid}.json").write_text(json.dumps(error))
+
+    with processes(directory, 1, ready=True) as (_, pids):
+        library = threading.Thread(target=answer, args=(pids[0],), daemon=True)
+        library.start()
+        found = find_attached(pids[0])
+        captured = capture_on_demand(found, order(20, found.pid), tmp_path)
+    assert answers == ["busy", "captured"]
+    assert captured.directory == tmp_path / "capture"
+    assert not list(tmp_path.glob("error-*"))
+
+
+def test_a_process_that_stays_busy(directory: Path, tmp_path: Path) -> None:
+    with processes(directory, 1, ready=True) as (_, pids):
+        found = find_attached(pids[0])
+        (tmp_path / "error-1.json").write_text(json.dumps({"code": "capture.busy", "message": "another capture"}))
+        with pytest.raises(CaptureError) as caught:
+            capture_on_demand(found, order(0, found.pid), tmp_path)
+    assert caught.value.code == "capture.busy"
 
 
 def test_one_request_at_a_time(directory: Path, tmp_path: Path) -> None:
