@@ -43,6 +43,11 @@ hsa_status_t memory_fill(void* ptr, uint32_t value, size_t count) noexcept {
   return hsa().amd.hsa_amd_memory_fill_fn(ptr, value, count);
 }
 
+hsa_status_t async_batch_copy(const void* operations, uint32_t count, uint32_t dependency_count, const hsa_signal_t* dependencies) noexcept {
+  const Starting starting(Capture::Call::Copy, all(dependency_count, dependencies));
+  return hsa().amd_async_batch_copy(operations, count, dependency_count, dependencies);
+}
+
 }  // namespace
 
 void install_copy_hooks(HsaApiTable& table) {
@@ -51,6 +56,7 @@ void install_copy_hooks(HsaApiTable& table) {
   install(*table.amd_ext_, &AmdExtTable::hsa_amd_memory_async_copy_on_engine_fn, async_copy_on_engine);
   install(*table.amd_ext_, &AmdExtTable::hsa_amd_memory_async_copy_rect_fn, async_copy_rect);
   install(*table.amd_ext_, &AmdExtTable::hsa_amd_memory_fill_fn, memory_fill);
+  newer::install<newer::AsyncBatchCopy>(*table.amd_ext_, newer::kAsyncBatchCopy, async_batch_copy);
 }
 
 }  // namespace kerncap::intercept

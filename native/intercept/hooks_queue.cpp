@@ -2,10 +2,13 @@
 #include <hsa/amd_hsa_queue.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "base/log.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hooks.hpp"
 #include "intercept/hsa_api.hpp"
@@ -76,14 +79,9 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
              });
 }
 
-hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback callback, void* data,
-                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) noexcept {
-  const auto original = [&] {
-    return hsa().core.hsa_queue_create_fn(agent, size, type, callback, data, private_bytes, group_bytes, queue);
-  };
-  if (Inside::already() || queue == nullptr) return original();
-  const Starting starting(Capture::Call::Queue);
-  const Inside inside;
+// An intercept queue. False: there is none, and the runtime's own constructor is to be called.
+bool create_intercepted(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback callback, void* data,
+                        uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) noexcept {
   QueueState* added = nullptr;
   try {
     tool().prepare();
@@ -91,7 +89,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
     tool().capture().add_queue(*added);
   } catch (...) {
     note_bookkeeping_failure();
-    return original();
+    return false;
   }
   QueueState& state = *added;
   state.agent = agent;
@@ -103,13 +101,78 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   if (created != HSA_STATUS_SUCCESS) {
     // The runtime refused an intercept queue (a size below its minimum, a type it cannot wrap): a plain one still works.
     note_bookkeeping_failure();
-    return original();
+    return false;
   }
   state.queue = *queue;
   state.alive = true;
   if (tool().timer() != nullptr) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
-  return HSA_STATUS_SUCCESS;
+  return true;
+}
+
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback callback, void* data,
+                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) noexcept {
+  const auto original = [&] {
+    return hsa().core.hsa_queue_create_fn(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  };
+  if (Inside::already() || queue == nullptr) return original();
+  const Starting starting(Capture::Call::Queue);
+  const Inside inside;
+  return create_intercepted(agent, size, type, callback, data, private_bytes, group_bytes, queue) ? HSA_STATUS_SUCCESS : original();
+}
+
+// What an intercept queue can be. Where its ring is to lie is a wish for speed, which one cannot fulfil.
+bool can_be_intercepted(const newer::QueueDescriptor& wanted) {
+  const auto zero = [](const auto& bytes) { return std::all_of(bytes.begin(), bytes.end(), [](auto byte) { return byte == 0; }); };
+  return wanted.version == 1 && wanted.engine == 0 && wanted.traffic_class == 0 && wanted.ring_bytes % sizeof(Packet) == 0 &&
+         zero(wanted.reserved_header) && zero(wanted.reserved_compute) && zero(wanted.reserved);
+}
+
+// As a queue is made by the descriptor's constructor: with its priority and the compute units that it may use.
+hsa_status_t create_described(hsa_agent_t agent, newer::QueueDescriptor& wanted) noexcept {
+  const auto original = [&] { return hsa().amd_queue_create(agent, &wanted, 1); };
+  if (!can_be_intercepted(wanted)) {
+    if (wanted.engine == 0) note_bookkeeping_failure();
+    return original();
+  }
+  hsa_queue_t* queue = nullptr;
+  constexpr auto group_bytes = std::numeric_limits<std::uint32_t>::max();  // the runtime's default
+  if (!create_intercepted(agent, wanted.ring_bytes / sizeof(Packet), wanted.type, wanted.callback, wanted.callback_data,
+                          wanted.private_bytes, group_bytes, &queue))
+    return original();
+  hsa_status_t status = HSA_STATUS_SUCCESS;
+  if (wanted.priority != HSA_AMD_QUEUE_PRIORITY_NORMAL) status = hsa().amd.hsa_amd_queue_set_priority_fn(queue, wanted.priority);
+  if (status == HSA_STATUS_SUCCESS && wanted.cu_mask_bits != 0)
+    status = hsa().amd.hsa_amd_queue_cu_set_mask_fn(queue, wanted.cu_mask_bits, wanted.cu_mask);
+  if (status != HSA_STATUS_SUCCESS) {
+    tool().queues.find(queue)->alive = false;
+    hsa().core.hsa_queue_destroy_fn(queue);
+    queue = nullptr;
+  }
+  wanted.queue = queue;
+  return status;
+}
+
+// One descriptor after the other: those that were made stay, and the first error is returned.
+hsa_status_t amd_queue_create(hsa_agent_t agent, newer::QueueDescriptor* wanted, uint32_t count) noexcept {
+  if (Inside::already() || wanted == nullptr || count == 0) return hsa().amd_queue_create(agent, wanted, count);
+  const Starting starting(Capture::Call::Queue);
+  const Inside inside;
+  hsa_status_t first_error = HSA_STATUS_SUCCESS;
+  for (newer::QueueDescriptor& one : std::span(wanted, count)) {
+    const hsa_status_t status = create_described(agent, one);
+    if (first_error == HSA_STATUS_SUCCESS) first_error = status;
+  }
+  return first_error;
+}
+
+// Handles of queues that the runtime shares: there is no intercept queue of that kind.
+hsa_status_t counted_queue_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd_queue_priority_t priority, QueueCallback callback,
+                                   void* data, uint64_t flags, hsa_queue_t** queue) noexcept {
+  note_bookkeeping_failure();
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) log::warning("the application acquires queues by hsa_amd_counted_queue_acquire: nothing in them is seen");
+  return hsa().amd_counted_queue_acquire(agent, type, priority, callback, data, flags, queue);
 }
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) noexcept {
@@ -138,6 +201,8 @@ void install_queue_hooks(HsaApiTable& table) {
   install(*table.core_, &CoreApiTable::hsa_queue_create_fn, queue_create);
   install(*table.core_, &CoreApiTable::hsa_queue_destroy_fn, queue_destroy);
   install(*table.amd_ext_, &AmdExtTable::hsa_amd_profiling_set_profiler_enabled_fn, set_profiler_enabled);
+  newer::install<newer::QueueCreate>(*table.amd_ext_, newer::kQueueCreate, amd_queue_create);
+  newer::install<newer::CountedQueueAcquire>(*table.amd_ext_, newer::kCountedQueueAcquire, counted_queue_acquire);
 }
 
 }  // namespace kerncap::intercept

@@ -28,6 +28,9 @@ void save_originals(const HsaApiTable& table) {
   api.table_minor = table.version.minor_id;
   copy_table(api.core, *table.core_);
   copy_table(api.amd, *table.amd_ext_);
+  api.amd_queue_create = newer::entry<newer::QueueCreate>(*table.amd_ext_, newer::kQueueCreate);
+  api.amd_async_batch_copy = newer::entry<newer::AsyncBatchCopy>(*table.amd_ext_, newer::kAsyncBatchCopy);
+  api.amd_counted_queue_acquire = newer::entry<newer::CountedQueueAcquire>(*table.amd_ext_, newer::kCountedQueueAcquire);
 }
 
 std::string status_text(hsa_status_t status) {

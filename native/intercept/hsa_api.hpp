@@ -14,11 +14,16 @@
 #include <string>
 #include <type_traits>
 
+#include "intercept/newer_runtimes.hpp"
+
 namespace kerncap::intercept {
 
 struct HsaApi {
   CoreApiTable core{};
   AmdExtTable amd{};
+  newer::QueueCreate amd_queue_create = nullptr;
+  newer::AsyncBatchCopy amd_async_batch_copy = nullptr;
+  newer::CountedQueueAcquire amd_counted_queue_acquire = nullptr;
   std::uint32_t table_major = 0;
   std::uint32_t table_minor = 0;
 };

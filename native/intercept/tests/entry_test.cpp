@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "bundle/chunk_reader.hpp"
 #include "bundle/index.hpp"
+#include "intercept/newer_runtimes.hpp"
 #include "intercept/tests/application.hpp"
 #include "intercept/tests/fake_runtime.hpp"
 
@@ -110,6 +111,79 @@ void a_copy_that_does_not_get_under_way_is_a_reason() {
   const auto consistency = read(application.work_dir / "capture/capture.json")["consistency"];
   EXPECT_EQ(consistency["state"], "best-effort");
   EXPECT_EQ(consistency["reasons"], Json({"a copy or a queue that the application was starting did not get under way in time"}));
+  leave();
+}
+
+// What a runtime with hsa_amd_queue_create does itself: all that is asked of it, and it says so.
+std::vector<newer::QueueDescriptor> made_by_runtime;
+hsa_queue_t runtimes_queue;
+std::vector<std::string> told;
+
+hsa_status_t runtime_queue_create(hsa_agent_t, newer::QueueDescriptor* descriptors, std::uint32_t count) {
+  for (newer::QueueDescriptor& one : std::span(descriptors, count)) {
+    one.queue = one.engine == 1 ? &runtimes_queue : nullptr;
+    made_by_runtime.push_back(one);
+  }
+  return descriptors->engine == 1 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+newer::QueueDescriptor described(std::uint8_t engine) {
+  newer::QueueDescriptor one{};
+  one.version = 1;
+  one.engine = engine;
+  one.ring_bytes = 4096;
+  one.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+  one.type = HSA_QUEUE_TYPE_MULTI;
+  one.private_bytes = UINT32_MAX;
+  return one;
+}
+
+void queues_of_newer_runtimes_are_intercepted() {
+  Application application("twice");
+  fake::Runtime runtime(0, newer::place(91));
+  newer::QueueCreate original = runtime_queue_create;
+  std::memcpy(reinterpret_cast<std::byte*>(&runtime.amd) + newer::kQueueCreate, &original, sizeof original);
+  runtime.amd.hsa_amd_queue_set_priority_fn = [](hsa_queue_t*, hsa_amd_queue_priority_t priority) {
+    told.push_back("priority " + std::to_string(priority));
+    return HSA_STATUS_SUCCESS;
+  };
+  runtime.amd.hsa_amd_queue_cu_set_mask_fn = [](const hsa_queue_t*, std::uint32_t bits, const std::uint32_t* mask) {
+    told.push_back("mask " + std::to_string(bits) + " " + std::to_string(mask[0]));
+    return bits == 32 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  };
+  application.load(runtime);
+  application.start(runtime);
+  runtime.core.hsa_queue_destroy_fn(runtime.queue);
+  const auto create = newer::entry<newer::QueueCreate>(runtime.amd, newer::kQueueCreate);
+  ASSERT_NE(create, original);
+  const std::uint32_t mask = 5;
+  std::vector<newer::QueueDescriptor> wanted = {described(1), described(0), described(0), described(0)};
+  wanted[1].version = 2;  // the runtime's own business
+  wanted[2].cu_mask = &mask;
+  wanted[2].cu_mask_bits = 33;
+  wanted[3].priority = HSA_AMD_QUEUE_PRIORITY_HIGH;
+  wanted[3].cu_mask = &mask;
+  wanted[3].cu_mask_bits = 32;
+  EXPECT_EQ(create(gpu, wanted.data(), 4), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(made_by_runtime.size(), 2u);
+  EXPECT_EQ(wanted[0].queue, &runtimes_queue);
+  EXPECT_EQ(wanted[1].queue, nullptr);
+  EXPECT_EQ(wanted[2].queue, nullptr);
+  ASSERT_NE(wanted[3].queue, nullptr);
+  EXPECT_EQ(wanted[3].queue->size, 64u);
+  const std::vector<std::string> all = {"mask 33 5", "priority " + std::to_string(HSA_AMD_QUEUE_PRIORITY_HIGH), "mask 32 5"};
+  EXPECT_EQ(told, all);
+
+  hsa_signal_t done{};
+  runtime.core.hsa_signal_create_fn(2, 0, nullptr, &done);
+  const auto packet = application.launch(done);
+  submit({packet, packet});
+  std::thread processor([&] { runtime.run_queue({done}); });
+  EXPECT_TRUE(wait_for(application.work_dir / "capture/capture.json"));
+  processor.join();
+  // The one of version 2 is compute work that nobody follows.
+  const auto document = read(application.work_dir / "capture/capture.json");
+  EXPECT_EQ(document["consistency"]["reasons"], Json({"an allocation or a queue could not be followed"}));
   leave();
 }
 
@@ -309,6 +383,9 @@ TEST_F(Entry, TimeOutIsAnErrorAndTheApplicationGoesOn) {
 }
 TEST_F(Entry, ACopyThatDoesNotGetUnderWayIsAReason) {
   EXPECT_EXIT(a_copy_that_does_not_get_under_way_is_a_reason(), testing::ExitedWithCode(0), "");
+}
+TEST_F(Entry, QueuesOfNewerRuntimesAreIntercepted) {
+  EXPECT_EXIT(queues_of_newer_runtimes_are_intercepted(), testing::ExitedWithCode(0), "");
 }
 TEST_F(Entry, OneProcessHasTheClaim) { EXPECT_EXIT(another_process_has_the_claim(), testing::ExitedWithCode(0), ""); }
 TEST_F(Entry, SignalsStayWhilePacketsNeedThem) { EXPECT_EXIT(signals_stay_while_packets_need_them(), testing::ExitedWithCode(0), ""); }

@@ -253,7 +253,7 @@ Runtime::Runtime(std::uint32_t core_bytes, std::uint32_t amd_bytes) {
   fill_core(core);
   fill_amd(amd);
   core.version = {HSA_CORE_API_TABLE_MAJOR_VERSION, core_bytes != 0 ? core_bytes : static_cast<std::uint32_t>(sizeof core), 0, 0};
-  amd.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, amd_bytes != 0 ? amd_bytes : static_cast<std::uint32_t>(sizeof amd), 0, 0};
+  amd.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, amd_bytes != 0 ? amd_bytes : static_cast<std::uint32_t>(sizeof(AmdExtTable)), 0, 0};
   table.version = {HSA_API_TABLE_MAJOR_VERSION, sizeof table, 0, 0};
   table.core_ = &core;
   table.amd_ext_ = &amd;

@@ -8,6 +8,7 @@
 
 #include <hsa/hsa_api_trace.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <functional>
@@ -34,7 +35,11 @@ struct Runtime {
 
   HsaApiTable table{};
   CoreApiTable core{};
-  AmdExtTable amd{};
+  // Longer than the headers' own, for the entries of newer runtimes; empty there, and not counted unless `amd_bytes` does.
+  struct Amd : AmdExtTable {
+    std::array<void (*)(), 64> more{};
+  };
+  Amd amd{};
   hsa_queue_t* queue = nullptr;  // the application's, as the library handed it out
 };
 
