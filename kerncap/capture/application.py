@@ -135,7 +135,9 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         seen = read_listing(work_dir, int(order.ranks))
     if done.returncode != 0 and not seen.kernels:
         needs = native.TARGET_NEEDS.get(order.device.target or "")
-        text = f"the application {status} before it dispatched a kernel" + (f"; {needs}" if needs else "")
+        # What a process dispatched that a signal ended nobody says.
+        before = "it dispatched a kernel" if seen.processes else "anything was captured"
+        text = f"the application {status} before {before}" + (f"; {needs}" if needs else "")
         return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
         return no_runtime(status, order.command)

@@ -85,8 +85,8 @@ void Capture::run() noexcept {
   if (failure && failure->code() == "host.disk-full") {
     failure.emplace(failure->code(), failure->what(), "-o DIR  # where there is more free space; df -h shows it");
   }
+  held_.reset();  // what it took of a full disk is room for the report
   if (failure || phase_ != Phase::Over) end(failure);
-  held_.reset();
   if (candidates_) {
     let_all_go();
   } else {

@@ -1,10 +1,11 @@
 #include "intercept/held_state.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -16,6 +17,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+constexpr std::size_t piece_bytes = 64 << 10;  // compared, and written, at a time
 
 UniqueFd nameless_file(const std::filesystem::path& directory) {
   std::string name = (directory / ".held-XXXXXX").native();
@@ -33,12 +35,7 @@ HeldState::HeldState(const std::filesystem::path& directory, std::optional<std::
   budget_ = budget.value_or(room.f_bavail * room.f_frsize / 2);
 }
 
-HeldState::~HeldState() {
-  for (const auto& [va, place] : places_) give_up(place);
-}
-
 void HeldState::give_up(const Place& place) noexcept {
-  if (place.mapped != nullptr) ::munmap(const_cast<std::byte*>(place.mapped), place.size);
   // Where the file system cannot do that, the room is given back at the end.
   static_cast<void>(::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(place.offset),
                                 static_cast<off_t>(place.size)));
@@ -49,12 +46,9 @@ void HeldState::place(std::uint64_t va, std::uint64_t size) {
   Place& place = places_[va];
   if (place.size != size) {
     if (place.size > 0) give_up(place);
-    place = Place{size, end_, nullptr};
+    place = Place{size, end_};
     end_ += (size + page - 1) / page * page;
     if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) throw system_error("ftruncate", errno);
-    void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), static_cast<off_t>(place.offset));
-    if (mapped == MAP_FAILED) throw system_error("mmap", errno);
-    place.mapped = static_cast<const std::byte*>(mapped);
   }
   regions_.push_back(&place);
 }
@@ -80,23 +74,38 @@ void HeldState::begin(const std::vector<Extent>& regions) {
 }
 
 bool HeldState::store(std::size_t region, std::uint64_t at, std::span<const std::byte> bytes) {
-  const Place& place = *regions_.at(region);
-  if (at + bytes.size() > place.size) throw Error("internal", "held state: outside of its region");
-  // A hole reads as zeros.
-  if (std::memcmp(place.mapped + at, bytes.data(), bytes.size()) == 0) return false;
-  for (std::size_t done = 0; done < bytes.size();) {
-    const auto count = ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(place.offset + at + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw system_error("cannot hold the memory before a dispatch", count < 0 ? errno : EIO);
-    done += static_cast<std::size_t>(count);
+  bool differs = false;
+  std::array<std::byte, piece_bytes> there;
+  for (std::size_t done = 0; done < bytes.size(); done += piece_bytes) {
+    const auto piece = bytes.subspan(done, std::min(piece_bytes, bytes.size() - done));
+    read(region, at + done, std::span(there).first(piece.size()));  // a hole reads as zeros
+    if (std::memcmp(there.data(), piece.data(), piece.size()) == 0) continue;
+    write(place_of(region, at + done, piece.size()), piece);
+    differs = true;
   }
-  return true;
+  return differs;
 }
 
-std::span<const std::byte> HeldState::bytes(std::size_t region, std::uint64_t at, std::size_t size) const {
+// Where the bytes are in the file.
+std::uint64_t HeldState::place_of(std::size_t region, std::uint64_t at, std::size_t size) const {
   const Place& place = *regions_.at(region);
   if (at + size > place.size) throw Error("internal", "held state: outside of its region");
-  return {place.mapped + at, size};
+  return place.offset + at;
+}
+
+void HeldState::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto count = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw system_error("cannot hold the memory before a dispatch", count < 0 ? errno : EIO);
+    offset += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void HeldState::read(std::size_t region, std::uint64_t at, std::span<std::byte> bytes) const {
+  const bool whole = read_at(file_.get(), place_of(region, at, bytes.size()), bytes, "the memory before a dispatch");
+  if (!whole) throw Error("internal", "held state: the file ends early");
 }
 
 }  // namespace kerncap::intercept

@@ -244,7 +244,12 @@ void Snapshot::keep_pre() {
       for (std::uint64_t at = 0; at < entry->region.size; at += staging_.buffer_bytes()) {
         poll_();
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), entry->region.size - at));
-        entry->pre.push_back(writer().submit(at, held_->bytes(number, at, size)));
+        StagingBuffer& buffer = staging_.next();
+        if (buffer.submitted) buffer.ticket.wait();
+        const auto bytes = buffer.room(size);
+        held_->read(number, at, bytes);
+        buffer.ticket = entry->pre.emplace_back(writer().submit(at, bytes));
+        buffer.submitted = true;
       }
     }
   }
@@ -290,6 +295,7 @@ void Snapshot::each_changed(std::uint64_t va, std::uint64_t size, const Changed&
   const Entry& original = entry.original == nullptr ? entry : *entry.original;  // both begin at the same byte
   const auto number = static_cast<std::size_t>(&original - entries_.data());
   const auto end = va - entry.region.va + size;
+  std::vector<std::byte> held(static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), size)));
   for (std::uint64_t at = va - entry.region.va; at < end; at += staging_.buffer_bytes()) {
     poll_();
     const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), end - at));
@@ -298,7 +304,8 @@ void Snapshot::each_changed(std::uint64_t va, std::uint64_t size, const Changed&
     std::string failure;
     const auto after = buffer.finish(failure);
     if (!failure.empty()) throw Error("capture.copy", "memory could not be read after the dispatch: " + failure);
-    const auto before = held_->bytes(number, at, piece);
+    const auto before = std::span(held).first(piece);
+    held_->read(number, at, before);
     if (std::memcmp(before.data(), after.data(), piece) != 0) visit(before, after, entry.region.va + at);
   }
 }

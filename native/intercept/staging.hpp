@@ -29,6 +29,8 @@ class StagingBuffer {
   void start(const Allocation& region, std::uint64_t at, std::size_t size, hsa_agent_t reader, hsa_agent_t host);
   // Waits for it. Absent bytes come with the reason.
   std::span<const std::byte> finish(std::string& failure);
+  // For bytes that come from elsewhere.
+  std::span<std::byte> room(std::size_t size) const { return {pinned_, size}; }
 
   ChunkTicket ticket;  // the last chunk submitted from this buffer
   bool submitted = false;

@@ -181,6 +181,18 @@ def test_the_hint_of_a_mistyped_kernel_is_about_the_same_sequence(
     assert error.hint == f"kerncap extract {hint} --device gpu:0 -- ./app"
 
 
+def test_an_application_that_ends_early(tmp_path: Path, files: NativeFiles) -> None:
+    """Of one that a signal ended nobody knows what it dispatched."""
+    error = failure(tmp_path, files, "kill -9 $$")
+    assert "the application was killed by SIGKILL before anything was captured" in error.message
+    seen = json.dumps({**SEEN, "kernels": [], "launches": [], "dispatches": 0})
+    (tmp_path / "work" / "control.json").unlink()
+    (tmp_path / "work").rmdir()
+    error = failure(tmp_path, files, f"cat > $W/seen-1.json <<E\n{seen}\nE\nexit 3")
+    assert "the application exited with 3 before it dispatched a kernel" in error.message
+    assert error.code == "capture.application-died"
+
+
 def test_one_dispatch_and_one_queue(tmp_path: Path) -> None:
     seen = {**SEEN, "queues": 1, "dispatches": 1, "kernels": [], "launches": []}
     (tmp_path / "seen-1.json").write_text(json.dumps(seen))
