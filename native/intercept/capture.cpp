@@ -25,7 +25,7 @@ Capture::Capture(Tool& tool, Control control)
       counts_from_(Clock::now() + to_duration(control_.after_ms / 1000)),
       conditions_(control_.when, control_.dispatch, tool.kernels),
       candidates_(conditions_.decided_later() ? std::make_unique<Candidates>() : nullptr) {
-  if (control_.sequence) sequence_ = std::make_unique<Sequence>(*control_.sequence, control_.launch, tool.kernels);
+  if (control_.sequence) sequence_ = std::make_unique<Sequence>(*control_.sequence, control_.dispatch, control_.launch, tool.kernels);
 }
 
 void Capture::prepare() {

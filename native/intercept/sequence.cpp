@@ -32,8 +32,8 @@ bool is_done(hsa_signal_t signal) { return hsa().core.hsa_signal_load_scacquire_
 
 }  // namespace
 
-Sequence::Sequence(const SequenceControl& wanted, const LaunchFilter& launch, const KernelRegistry& kernels)
-    : wanted_(wanted), launch_(launch), kernels_(kernels) {
+Sequence::Sequence(const SequenceControl& wanted, std::uint64_t first, const LaunchFilter& launch, const KernelRegistry& kernels)
+    : wanted_(wanted), first_(first), launch_(launch), kernels_(kernels) {
   if (wanted_.last_kernel) last_.emplace(wanted_.last_kernel, wanted_.last_match);
 }
 
@@ -208,14 +208,21 @@ void Sequence::await_whole(Clock::time_point deadline, const std::function<void(
     poll();
   }
   if (state_ == State::Whole) return;
-  const auto first = steps_.front().queue_index;
   throw Error("capture.sequence-broken",
               "the dispatches can not be captured as one sequence: " + std::to_string(steps_.size()) +
                   (steps_.size() == 1 ? " was there, " : " were there, ") + (last_ ? "none behind the first of '" + *wanted_.last_kernel + "', " : "") +
                   "and then: " + why_broken_,
-              steps_.size() == 1 ? "kerncap extract KERNEL  # one dispatch"
-                                 : "--dispatches " + std::to_string(first) + ".." + std::to_string(first + steps_.size() - 1) +
-                                       "  # without KERNEL: as many as were there");
+              as_many_as_were_there());
+}
+
+// Asked for in the way in which the sequence was. The numbers of a queue's dispatches are not those of what a KERNEL matches.
+std::string Sequence::as_many_as_were_there() const {
+  const std::uint64_t count = wanted_.per_queue ? steps_.size() : matches_;
+  if (last_ && steps_.size() > 1) {
+    return "--range '" + steps_.front().kernel->demangled + ".." + steps_.back().kernel->demangled + "'  # what was there";
+  }
+  if (last_ || count == 1) return "kerncap extract KERNEL --dispatch " + std::to_string(first_) + "  # one dispatch";
+  return "--dispatches " + std::to_string(first_) + ".." + std::to_string(first_ + count - 1) + "  # as many as were there";
 }
 
 void Sequence::require_closed() const {

@@ -45,7 +45,8 @@ struct SequenceStep {
 
 class Sequence {
  public:
-  Sequence(const SequenceControl& wanted, const LaunchFilter& launch, const KernelRegistry& kernels);
+  // `first`: the number of the first dispatch, as it was asked for.
+  Sequence(const SequenceControl& wanted, std::uint64_t first, const LaunchFilter& launch, const KernelRegistry& kernels);
   // The signals, which must not be created under a queue's lock.
   void prepare();
 
@@ -95,8 +96,10 @@ class Sequence {
   const Signal& next_signal();
   bool is_last(const Packet& packet, const KernelEntry& kernel);
   void break_off(const std::string& why);
+  std::string as_many_as_were_there() const;
 
   const SequenceControl wanted_;
+  const std::uint64_t first_;
   const LaunchFilter launch_;
   const KernelRegistry& kernels_;
   std::optional<KernelSelector> last_;

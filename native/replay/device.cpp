@@ -13,6 +13,10 @@
 namespace kerncap::replay {
 namespace {
 
+// 8 MiB for a wave of 32 workitems. The runtime does not refuse every size beyond that: near 4 GiB it tries for ever.
+// Source: COMPUTE_TMPRING_SIZE.WAVESIZE, 13 bits that count KiB (gfx9), 15 bits that count 256 bytes (gfx11).
+constexpr std::uint32_t kMaxPrivateSegmentBytes = (8 << 20) / 32;
+
 constexpr std::chrono::seconds kCopyLimit{120};
 constexpr const char* kDoctor = "kerncap doctor";
 
@@ -150,6 +154,10 @@ void check_capacity(const Device& device, const DispatchInfo& capture, std::uint
   if (capture.group_segment_bytes > device.group_segment_bytes) {
     throw Error("host.launch-limits", "the workgroup needs " + std::to_string(capture.group_segment_bytes) + " bytes of LDS, the device has " +
                                           std::to_string(device.group_segment_bytes));
+  }
+  if (capture.private_segment_bytes > kMaxPrivateSegmentBytes) {
+    throw Error("host.launch-limits", "a workitem needs " + std::to_string(capture.private_segment_bytes) +
+                                          " bytes of scratch, no device gives more than " + std::to_string(kMaxPrivateSegmentBytes));
   }
   std::uint64_t available = device.device_pool_bytes;
   std::uint64_t now = 0;

@@ -22,6 +22,13 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 
+// `60`, `0.5`.
+std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
 std::string hex(std::uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
@@ -196,8 +203,11 @@ class Runner {
       case DispatchOutcome::Kind::queue_error:
         return stop("error", "replay.queue-error", "the device stopped the queue" + (input_.capture.steps() > 1 ? " at " + who(outcome) : "") + ": " + outcome.text, nullptr);
       case DispatchOutcome::Kind::timeout:
-        return stop("timeout", "replay.timeout", who(outcome) + " did not end within " + std::to_string(input_.request.timeout_s) + " s",
-                    "--timeout allows more");
+        // The limit is that of all dispatches together.
+        return stop("timeout", "replay.timeout",
+                    who(outcome) + " did not end within " +
+                        seconds(input_.request.timeout_s * static_cast<double>(input_.capture.steps())) + " s",
+                    "--timeout " + seconds(4 * input_.request.timeout_s));
     }
   }
 

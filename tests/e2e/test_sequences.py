@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,26 @@ def test_what_is_no_sequence_is_refused_and_the_application_goes_on(
     assert "capture.sequence-broken" in said["stderr"]
     assert why in said["stderr"]
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "hint", "there"),
+    [
+        (("--range", "stretch..nothing"), "--range 'stretch(int*, int)..mix(int*, int const*, int)'", CHAIN),
+        # The second stretch is the last one.
+        (("stretch", "--dispatches", "0..5"), "--dispatches 0..1", [*CHAIN, "stretch"]),
+        (("--range", "mix..stretch", "--dispatch", "1"), "kerncap extract KERNEL --dispatch 1", []),
+    ],
+)
+def test_the_hint_leads_to_what_was_there(
+    workbench: Workbench, tmp_path: Path, options: tuple[str, ...], hint: str, there: list[str]
+) -> None:
+    out = tmp_path / "there.kcap"
+    said = workbench.error(5, "extract", *options, "-o", out, *DEVICE, "--", workbench.program("sequence"), "stream")
+    assert f"\nhint: {hint}  # " in said["stderr"], said["stderr"]
+    kernel = options[:1] if not options[0].startswith("-") else ()
+    if there:
+        assert kernels(workbench, extract(workbench, out, "stream", *kernel, *shlex.split(hint))) == there
 
 
 def test_only_needs_the_states_between(workbench: Workbench, tmp_path: Path) -> None:

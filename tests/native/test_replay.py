@@ -356,7 +356,25 @@ def test_time_out(bench: Bench) -> None:
     replayed = bench.replay(capture.request([run()], timeout_s=2), timeout_s=300)
     assert replayed.exit_code == 6
     assert replayed.result["status"] == "timeout"
-    assert replayed.result["error"]["code"] == "replay.timeout"
+    error = replayed.result["error"]
+    assert (error["code"], error["hint"]) == ("replay.timeout", "--timeout 8")
+    assert error["message"] == "the kernel did not end within 2 s"
+
+
+@pytest.mark.parametrize("size", [(1 << 18) + 4, (1 << 32) - 1])
+def test_more_scratch_than_any_device_has(bench: Bench, added: HandmadeCapture, size: int) -> None:
+    request = added.request([run()])
+    path = Path(request["capture"])
+    whole = path.read_text()
+    document = json.loads(whole)
+    document["dispatch"]["private_segment_bytes"] = size
+    try:
+        path.write_text(json.dumps(document))
+        replayed = bench.replay(request)
+    finally:
+        path.write_text(whole)
+    assert (replayed.exit_code, replayed.result["error"]["code"]) == (3, "host.launch-limits")
+    assert f"a workitem needs {size} bytes of scratch" in replayed.result["error"]["message"]
 
 
 def test_memory_fault(bench: Bench) -> None:
