@@ -29,6 +29,7 @@ TARGET_NEEDS = {
 }
 TOPOLOGY_DIR = Path("/sys/devices/virtual/kfd/kfd/topology/nodes")
 
+_GPU = re.compile(r"gpu:([0-9]{1,6})\Z")
 _VGPU_OPTION = re.compile(r"(bar=(private|large)|gpus=[1-9][0-9]?|vram=[0-9]{1,7}|log=[0-4])\Z")
 _VRAM_MIB = range(64, (1 << 20) + 1)
 _DEVICE_HINT = "--device vgpu:gfx942  # or gpu:0, or auto"
@@ -67,8 +68,9 @@ def parse_device(text: str) -> Device | None:
         return None
     if text == "gpu":
         return Device("gpu")
-    if text.startswith("gpu:") and text[4:].isdigit():
-        return Device("gpu", index=int(text[4:]))
+    gpu = _GPU.match(text)
+    if gpu is not None:
+        return Device("gpu", index=int(gpu[1]))
     if text.startswith("vgpu:"):
         target, *options = text[5:].split(",")
         if target not in VGPU_TARGETS:

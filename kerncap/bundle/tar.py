@@ -126,7 +126,8 @@ def _parse_pax(file: IO[bytes], size: int, what: str) -> dict[str, str]:
     records: dict[str, str] = {}
     while data:
         length_text, _, _ = data.partition(b" ")
-        if not length_text.isdigit() or not len(length_text) < int(length_text) <= len(data):
+        is_number = length_text.isdigit() and len(length_text) <= len(str(_MAX_PAX_BYTES))
+        if not is_number or not len(length_text) < int(length_text) <= len(data):
             raise BundleError(f"{what}: a pax record is damaged", code="bundle.malformed")
         record, data = data[len(length_text) + 1 : int(length_text)], data[int(length_text) :]
         key, _, value = record.rstrip(b"\n").partition(b"=")

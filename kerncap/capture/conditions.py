@@ -18,6 +18,7 @@ from kerncap.errors import UsageError
 _COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
 _NUMBER_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
 _MOST = 64
+_MOST_CHARACTERS = 1000
 _EXAMPLES = "--when 'arg[3]>1000'  # or nan, inf, fault, slower-than=2x"
 _ARGUMENT = re.compile(
     r"arg\[\s*(?P<which>[^\[\]]+?)\s*\](?::(?P<type>\w+))?\s*(?P<compare>>=|<=|==|!=|>|<)\s*(?P<value>\S+)", re.ASCII
@@ -54,6 +55,8 @@ def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
 
 
 def _parse(text: str) -> Condition:
+    if len(text) > _MOST_CHARACTERS:
+        raise _refused(text[:40] + "...", f"it has {len(text)} characters, at most {_MOST_CHARACTERS} are read")
     floats = _FLOATS.fullmatch(text)
     if floats is not None:
         return Condition(text, {"kind": floats["kind"], "type": floats["type"]})
@@ -89,9 +92,12 @@ def _argument(text: str, match: re.Match[str]) -> dict[str, Any]:
     which, kind = match["which"], match["type"]
     if kind is not None and kind not in _NUMBER_TYPES:
         raise _refused(text, f"{kind!r} is no type: {', '.join(_NUMBER_TYPES)}")
+    number = int(which) if which.isascii() and which.isdigit() else None
+    if number is not None and number > _MOST_INTEGER:
+        raise _refused(text, f"no kernel has an argument {which}")
     return {
         "kind": "argument",
-        "argument": int(which) if which.isascii() and which.isdigit() else which,
+        "argument": which if number is None else number,
         "type": kind,
         "compare": match["compare"],
         "value": _number(text, match["value"]),

@@ -186,7 +186,7 @@ def parse_dims(name: str, text: str | None) -> Dims | None:
     if text is None:
         return None
     words = re.split(r"[x,]", text.strip())
-    if 1 <= len(words) <= 3 and all(word.isascii() and word.isdigit() and 1 <= int(word) <= _MAX_DIM for word in words):
+    if 1 <= len(words) <= 3 and all(re.fullmatch("[0-9]{1,10}", word) and 1 <= int(word) <= _MAX_DIM for word in words):
         x, y, z = [int(word) for word in words] + [1] * (3 - len(words))
         return x, y, z
     raise UsageError(

@@ -195,9 +195,11 @@ def check_after(after: str) -> None:
 
 def check_ranks(ranks: str) -> None:
     """Raises: UsageError `usage.ranks`."""
-    if ranks in ("first", "all") or (ranks.isascii() and ranks.isdecimal() and int(ranks) < 1 << 32):
+    if ranks in ("first", "all") or (
+        ranks.isascii() and ranks.isdecimal() and len(ranks) <= 10 and int(ranks) < 1 << 32
+    ):
         return
-    text = f"--ranks is {ranks!r}, expected first, all or a rank"
+    text = f"--ranks is {ranks[:40]!r}, expected first, all or a rank"
     raise UsageError(text, code="usage.ranks", hint="--ranks all  # or first, or a number")
 
 

@@ -84,6 +84,7 @@ def test_conditions(text: str, facts: dict[str, Any]) -> None:
         "slower-than=-1ms",
         "slower-than=2 x",
         "slower-than=18446744074s",
+        "arg[18446744073709551616]>1",
     ],
 )
 def test_what_is_no_condition(text: str) -> None:
@@ -92,6 +93,14 @@ def test_what_is_no_condition(text: str) -> None:
     assert error.value.code == "usage.when"
     assert repr(text) in error.value.message
     assert error.value.hint
+
+
+@pytest.mark.parametrize("text", ["arg[{}]>1", "arg[3]>{}", "slower-than={}s", "slower-than={}x"])
+def test_more_digits_than_anybody_reads(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_conditions([text.format(5000 * "1")])
+    assert error.value.code == "usage.when"
+    assert len(error.value.message) < 200
 
 
 def test_not_too_many() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import shutil
@@ -17,6 +18,7 @@ from synthetic import make_reproducer
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
 from kerncap.bundle.seal import seal
+from kerncap.bundle.tar import END, header, padded, read_members
 from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
 from kerncap.cli import main as cli
@@ -221,3 +223,15 @@ def test_garbage_is_a_kerncap_error(tmp_path: Path) -> None:
         (tmp_path / "x.tar").write_bytes(rng.randbytes(size))
         with pytest.raises(KerncapError):
             open_bundle(str(tmp_path / "x.tar"))
+
+
+@pytest.mark.parametrize("record", [5000 * b"1" + b" path=x\n", 5000 * b"0" + b"11 path=x\n", b"1 path=x\n"])
+def test_a_pax_record_whose_length_is_none(record: bytes) -> None:
+    head = bytearray(header("pax", len(record)))
+    head[156:157] = b"x"
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    data = bytes(head) + record.ljust(padded(len(record)), b"\0") + END
+    with pytest.raises(BundleError) as refused:
+        list(read_members(io.BytesIO(data), len(data), what="x.tar"))
+    assert (refused.value.code, "pax record" in refused.value.message) == ("bundle.malformed", True)

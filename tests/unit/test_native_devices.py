@@ -30,7 +30,19 @@ def test_device_texts(text: str, device: Device | None) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "gpu:", "gpu:x", "vgpu", "vgpu:", "vgpu:gfx906", "vgpu:gfx942,trace=/etc/x", "vgpu:gfx942,vram=63", "cpu"],
+    [
+        "",
+        "gpu:",
+        "gpu:x",
+        "gpu:²",
+        "gpu:" + 5000 * "1",
+        "vgpu",
+        "vgpu:",
+        "vgpu:gfx906",
+        "vgpu:gfx942,trace=/etc/x",
+        "vgpu:gfx942,vram=63",
+        "cpu",
+    ],
 )
 def test_other_texts_are_usage_errors(text: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -18,7 +18,7 @@ def test_dimensions(text: str | None, dims: tuple[int, int, int] | None) -> None
     assert parse_dims("--grid", text) == dims
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "64x0", "-1", "1x2x3x4", "64 2", "1e3", "٣", str(1 << 32)])
+@pytest.mark.parametrize("text", ["", "x", "0", "64x0", "-1", "1x2x3x4", "64 2", "1e3", "٣", str(1 << 32), 5000 * "1"])
 def test_what_is_no_dimension(text: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_dims("--grid", text)

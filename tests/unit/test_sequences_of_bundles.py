@@ -129,6 +129,7 @@ def test_no_range(text: str) -> None:
         (("scale", "--post", "each", "--", "./app"), "usage.option-alone"),
         (("scale", "--post", "end", "--", "./app"), "usage.option-alone"),
         (("scale", "--budget", "4096", "--", "./app"), "usage.option-alone"),
+        (("scale", "--ranks", 5000 * "1", "--", "./app"), "usage.ranks"),
         (("scale", "--budget", "4096", "--when", "arg[0]>1", "--", "./app"), "usage.option-alone"),
         # Without these options KERNEL must stand there.
         (("--device", "vgpu:gfx942", "--", "./app"), "usage.no-kernel"),
