@@ -168,6 +168,15 @@ def test_a_process_may_end_while_a_kernel_runs(programs: Programs) -> None:
     assert (done.returncode, done.stdout) == (5, "leaving\n"), done.stderr
 
 
+@pytest.mark.soak
+def test_a_process_may_end_before_the_runtime_has_waited_for_its_work(programs: Programs) -> None:
+    container = programs.container
+    program = container.work / "exit_pending"
+    container.run(["hipcc", container.root / "tests" / "programs" / "exit_pending.hip", "-o", program], check=True)
+    done = programs.run("gfx942", program, timeout_s=120)
+    assert (done.returncode, done.stdout) == (5, "leaving\n"), done.stderr
+
+
 def test_an_idle_gpu_costs_little(programs: Programs) -> None:
     done = programs.run_hip("gfx942", "idle")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -216,9 +216,4 @@ int Device::assign_sync(std::uint32_t id, bool wanted) {
   return 0;
 }
 
-void Device::cancel_all() noexcept {
-  const std::lock_guard lock(queues_mutex_);
-  for (auto& [id, entry] : queues_) entry.queue->cancel();
-}
-
 }  // namespace kerncap::vgpu

@@ -92,7 +92,6 @@ class Device {
   bool suspend_queue(std::uint32_t id, bool suspended);
   // Gives global wave sync to a queue or takes it away: one queue a GPU can have it. Returns 0 or an errno value.
   int assign_sync(std::uint32_t id, bool wanted);
-  void cancel_all() noexcept;
 
  private:
   explicit Device(const Config& config);

@@ -156,11 +156,6 @@ int openat_with(const char* symbol, int directory, const char* path, int flags, 
   return next<int (*)(int, const char*, int, ...)>(symbol)(directory, path, flags, mode);
 }
 
-// Ends the queues before the C library tears the process down.
-__attribute__((destructor)) void stop_at_exit() {
-  if (Device* device = Device::current()) device->cancel_all();
-}
-
 }  // namespace
 
 bool may_be_ours(const char* path) noexcept {
