@@ -1,4 +1,6 @@
-"""check=memory on unmodified HIP programs, without a capture: memory of the device that nobody has written."""
+"""check=memory on unmodified HIP programs, without a capture: memory of the device that nobody has written.
+
+On gfx1201 also check=hazards, on the kernels of the runtime."""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ def uninitialised(dev_container: DevContainer) -> Path:
     return out
 
 
-def found(programs: Programs, target: str, *argv: str | Path) -> list[dict[str, Any]]:
+def found(programs: Programs, target: str, *argv: str | Path, check: str = "memory") -> list[dict[str, Any]]:
     report = programs.container.work / "checked.jsonl"
     report.unlink(missing_ok=True)
-    passed(programs.run(f"{target},check=memory,check-report={report}", *argv, timeout_s=300))
+    passed(programs.run(f"{target},check={check},check-report={report}", *argv, timeout_s=300))
     lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert lines
     assert [line["limits"] for line in lines] == [[]] * len(lines)
@@ -60,3 +62,9 @@ def test_memory_that_the_cpu_reaches_counts_as_written(programs: Programs, unini
 @pytest.mark.parametrize("target", TARGETS)
 def test_programs_are_clean(programs: Programs, target: str) -> None:
     assert found(programs, target, programs.hip, "copies", "kernels", "streams", "graphs", "host_memory") == []
+
+
+@pytest.mark.parametrize("target", ["gfx1201"])
+def test_kernels_of_the_runtime_wait(programs: Programs, target: str) -> None:
+    """Its copy kernel is written in assembly, with the `s_waitcnt` that compilers no longer use there."""
+    assert found(programs, target, programs.hip, "copies", check="hazards") == []

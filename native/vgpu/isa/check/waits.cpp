@@ -31,8 +31,8 @@ void Waits::wait(const Wave& w, const Inst& i) {
     lds_.wait(left);
     if (left == 0) scalar_.wait(0);
   };
+  // gfx12 keeps gfx11's s_waitcnt. Source: LLVM gives it the same fields; ROCr's copy kernel waits with it.
   if (name == "s_waitcnt") {
-    if (family(w.target) == Family::gfx12) return;  // what its fields are there is not published
     if (family(w.target) == Family::gfx9) {
       vm_.wait((bits & 0xf) | (bits >> 14 & 3) << 4);
       lgkm(bits >> 8 & 0xf);
