@@ -17,6 +17,7 @@ _COMBINATIONS = [(suite, target) for suite in ("trixie", "sid") for target in TA
 _ONE_SUITE = (
     "test_armed_capture.py",
     "test_cheats.py",
+    "test_checks.py",
     "test_closure_kinds.py",
     "test_cut.py",
     "test_hostile_source.py",
