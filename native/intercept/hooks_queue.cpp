@@ -121,6 +121,13 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   return create_intercepted(agent, size, type, callback, data, private_bytes, group_bytes, queue) ? HSA_STATUS_SUCCESS : original();
 }
 
+// Before a queue is destroyed. One that is part of a capture lives until that capture has ended. The lock does not cover the call:
+// the runtime waits in it for its event thread, which may itself be inside a hook.
+void give_up(const hsa_queue_t* queue) {
+  const auto guard = tool().memory.lock_for_release();
+  if (QueueState* state = tool().queues.find(queue)) state->alive = false;
+}
+
 // What an intercept queue can be. Where its ring is to lie is a wish for speed, which one cannot fulfil.
 bool can_be_intercepted(const newer::QueueDescriptor& wanted) {
   const auto zero = [](const auto& bytes) { return std::all_of(bytes.begin(), bytes.end(), [](auto byte) { return byte == 0; }); };
@@ -145,7 +152,7 @@ hsa_status_t create_described(hsa_agent_t agent, newer::QueueDescriptor& wanted)
   if (status == HSA_STATUS_SUCCESS && wanted.cu_mask_bits != 0)
     status = hsa().amd.hsa_amd_queue_cu_set_mask_fn(queue, wanted.cu_mask_bits, wanted.cu_mask);
   if (status != HSA_STATUS_SUCCESS) {
-    tool().queues.find(queue)->alive = false;
+    give_up(queue);
     hsa().core.hsa_queue_destroy_fn(queue);
     queue = nullptr;
   }
@@ -177,12 +184,7 @@ hsa_status_t counted_queue_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) noexcept {
   if (Inside::already()) return hsa().core.hsa_queue_destroy_fn(queue);
-  {
-    // A queue that is part of a capture lives until that capture has ended. The lock does not cover the call: the runtime waits
-    // in it for its event thread, which may itself be inside a hook.
-    const auto guard = tool().memory.lock_for_release();
-    if (QueueState* state = tool().queues.find(queue)) state->alive = false;
-  }
+  give_up(queue);
   return observe([&] { return hsa().core.hsa_queue_destroy_fn(queue); }, [] {});
 }
 

@@ -43,13 +43,9 @@ void Queue::start() {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void Queue::cancel() noexcept {
+void Queue::stop() {
   cancelled_.store(true);
   wake();
-}
-
-void Queue::stop() {
-  cancel();
   if (thread_.joinable()) thread_.join();
 }
 

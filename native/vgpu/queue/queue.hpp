@@ -50,8 +50,6 @@ class Queue {
   void start();
   // Cancels a running kernel and joins the thread.
   void stop();
-  // As stop(), without joining: the process is exiting.
-  void cancel() noexcept;
   void suspend(bool suspended) noexcept;
   // Kernels of this queue may use it from now on; nullptr: they may not.
   void use(isa::GlobalSync* sync) noexcept { sync_.store(sync, std::memory_order_relaxed); }
