@@ -5,6 +5,8 @@ SUITES := trixie sid
 DEMO_SUITE := trixie
 # Tests of `make test`: a declared subset, under 45 minutes on a cold two-core machine. `make test-full` runs everything.
 PYTEST := $(PYTHON) -m pytest -p no:cacheprovider --timeout=900
+# Half of a test's time is waiting for one thread or another: two at a time take 0.6 of the time, on two cores too.
+PARALLEL := -n 2 --dist worksteal
 
 # Random programs: how long, and from which seed on.
 FUZZ_TIME := 600
@@ -24,10 +26,10 @@ test: setup lint images  ## what CI runs: lint, native, unit, conformance and en
 	@echo "declared subset: native tests on $(firstword $(SUITES)), the others' in make test-full; end-to-end combinations likewise"
 	@$(MAKE) --no-print-directory native-test SUITES=$(firstword $(SUITES))
 	@set -e; for suite in $(wordlist 2,9,$(SUITES)); do scripts/build-native $$suite -- vgpu-fuzz-runner; done
-	$(PYTEST) tests -m "not full and not apps"
+	$(PYTEST) $(PARALLEL) tests -m "not full and not apps"
 
 test-full: setup lint images native-test  ## every target x runtime combination; real programs where their images are built
-	$(PYTEST) tests
+	$(PYTEST) $(PARALLEL) tests
 
 APPS := llama rocblas rocprim rocthrust
 test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (17 GB). APPS="llama rocblas rocprim rocthrust"

@@ -20,8 +20,8 @@ void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
 
 }  // namespace
 
-BlobFile::BlobFile(const std::filesystem::path& directory, bool sync)
-    : directory_(directory), temporary_((directory / ".tmp-XXXXXX").native()), sync_(sync) {
+BlobFile::BlobFile(const std::filesystem::path& directory)
+    : directory_(directory), temporary_((directory / ".tmp-XXXXXX").native()) {
   fd_ = UniqueFd(::mkostemp(temporary_.data(), O_CLOEXEC));
   if (!fd_) throw system_error("cannot create a file in " + printable(directory.native()), errno);
 }
@@ -37,7 +37,7 @@ std::uint64_t BlobFile::append_frame(std::span<const std::byte> frame, std::uint
   put_u32(seek_table_, raw_bytes);
   ++frames_;
   raw_bytes_ += raw_bytes;
-  if (sync_ && size_ - written_out_ >= write_out_bytes) start_writing_out();
+  if (size_ - written_out_ >= write_out_bytes) start_writing_out();
   return offset;
 }
 
@@ -47,7 +47,8 @@ void BlobFile::append(std::span<const std::byte> bytes) {
   size_ += bytes.size();
 }
 
-// So that close() finds little left to wait for. Only a hint: file systems that know nothing of it write when they are told to.
+// So that whoever syncs the file finds little left to wait for. Only a hint: file systems that know nothing of it write when
+// they are told to.
 void BlobFile::start_writing_out() {
   ::sync_file_range(fd_.get(), static_cast<off64_t>(written_out_), static_cast<off64_t>(size_ - written_out_), SYNC_FILE_RANGE_WRITE);
   written_out_ = size_;
@@ -65,9 +66,8 @@ void BlobFile::append_seek_table() {
 }
 
 Blob BlobFile::close() {
-  if (::fchmod(fd_.get(), 0644) != 0 || (sync_ && ::fdatasync(fd_.get()) != 0)) {
-    throw system_error("cannot write " + printable(directory_.native()), errno);
-  }
+  if (::fchmod(fd_.get(), 0644) != 0) throw system_error("cannot write " + printable(directory_.native()), errno);
+  start_writing_out();
   const Blob blob{hash_.finish(), size_};
   const std::filesystem::path path = directory_ / to_hex(blob.digest);
   if (::rename(temporary_.c_str(), path.c_str()) != 0) throw system_error("cannot rename to " + printable(path.native()), errno);

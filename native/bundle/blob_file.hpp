@@ -16,8 +16,7 @@ namespace kerncap {
 
 class BlobFile {
  public:
-  // `sync`: what is written goes to the disk at once, and is there before the blob has its name.
-  BlobFile(const std::filesystem::path& directory, bool sync);
+  explicit BlobFile(const std::filesystem::path& directory);
   ~BlobFile();  // without close(): no file is left
   BlobFile(const BlobFile&) = delete;
   BlobFile& operator=(const BlobFile&) = delete;
@@ -29,14 +28,13 @@ class BlobFile {
   void append(std::span<const std::byte> bytes);
   // The sizes of all frames. Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md, a skippable frame.
   void append_seek_table();
-  Blob close();
+  Blob close();  // does not wait for the disk
 
  private:
   void start_writing_out();
 
   std::filesystem::path directory_;
   std::string temporary_;
-  bool sync_;
   UniqueFd fd_;
   Sha256 hash_;
   std::uint64_t size_ = 0;

@@ -14,6 +14,7 @@
 #include "bundle/chunk_codec.hpp"
 #include "bundle/chunk_reader.hpp"
 #include "bundle/chunk_writer.hpp"
+#include "bundle/used_blobs.hpp"
 
 namespace kerncap {
 namespace {
@@ -67,7 +68,6 @@ ChunkWriterOptions options(unsigned threads) {
   result.chunk_bytes = kTestChunk;
   result.blob_bytes = 1u << 20;
   result.threads = threads;
-  result.sync = false;
   return result;
 }
 
@@ -196,6 +196,21 @@ TEST_F(ChunkTest, UnchangedChunksAreNotStored) {
   EXPECT_TRUE(same.unchanged());
   EXPECT_FALSE(other.unchanged());
   EXPECT_EQ(other.chunk().raw_digest, sha256(changed));
+}
+
+TEST_F(ChunkTest, BlobsThatAreNoLongerWantedGo) {
+  const fs::path directory = sub("a");
+  auto regions = some_regions();
+  Index index = write_regions(directory, regions, 2);
+  const auto all = index.blobs.size();
+  const Blob unwanted = index.blobs[index.regions[0].pre[0].blob];
+  index.regions.erase(index.regions.begin());
+  regions.erase(regions.begin());
+  keep_used_blobs(index, directory);
+  EXPECT_EQ(index.blobs.size(), all - 1);
+  EXPECT_EQ(names_in(directory).size(), all - 1);
+  EXPECT_FALSE(fs::exists(directory / to_hex(unwanted.digest)));
+  expect_equal(index_from_json(to_json(index)), directory, regions);
 }
 
 TEST_F(ChunkTest, StandardZstdReadsABlob) {

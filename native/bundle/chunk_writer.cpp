@@ -1,10 +1,13 @@
 #include "bundle/chunk_writer.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -25,8 +28,6 @@ namespace {
 // Which blob a chunk goes to: chunks with the same key share one. Key 0 is the shared blob of small regions, which is
 // replaced by the next when it is full.
 using BlobKey = std::uint64_t;
-
-constexpr std::size_t kMostClosing = 2;  // blobs that wait for the disk
 
 // The threads live inside the application: its signal handlers must never run on them.
 class BlockSignals {
@@ -85,7 +86,6 @@ class ChunkWriter::Impl {
     try {
       for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
       threads_.emplace_back([this] { write(); });
-      closer_ = std::thread([this] { close_blobs(); });
     } catch (...) {
       stop();
       throw;
@@ -141,13 +141,11 @@ class ChunkWriter::Impl {
       if (ticket->chunk.kind == Chunk::Kind::zstd && !ticket->unchanged) ticket->chunk.blob = number[ticket->chunk.blob];
     }
     tickets_.clear();
-    if (options_.sync) sync_directory(directory_);
     return blobs;
   }
 
   const ChunkWriterOptions options_;
   std::atomic<std::uint64_t> raw_bytes_{0};
-  std::atomic<std::uint64_t> stored_bytes_{0};
 
  private:
   // keep: the blobs that are open are closed and get their names.
@@ -168,13 +166,6 @@ class ChunkWriter::Impl {
         fail(std::current_exception());
       }
     }
-    {
-      const std::lock_guard lock(mutex_);
-      written_ = true;
-      if (!keep) closing_.clear();
-    }
-    to_close_.notify_all();
-    if (closer_.joinable()) closer_.join();
     // Nobody may wait for ever on what will never be encoded.
     for (const auto& ticket : in_order_) {
       const std::lock_guard lock(ticket->mutex);
@@ -193,7 +184,6 @@ class ChunkWriter::Impl {
     }
     room_.notify_all();
     order_.notify_all();
-    closed_some_.notify_all();
   }
 
   void work() noexcept {
@@ -290,7 +280,7 @@ class ChunkWriter::Impl {
     if (full) close(blob);
     if (head.key != 0) written_key_ = head.key;
     if (!blob.file) {
-      blob.file = std::make_unique<BlobFile>(directory_, options_.sync);
+      blob.file = std::make_unique<BlobFile>(directory_);
       const std::lock_guard lock(mutex_);
       blob.number = static_cast<std::uint32_t>(closed_.size());
       closed_.emplace_back();  // its place in the order of first use
@@ -298,39 +288,15 @@ class ChunkWriter::Impl {
     head.chunk.blob = blob.number;
     head.chunk.offset = blob.file->append_frame(head.frame.bytes(), head.chunk.length);
     head.chunk.stored = head.frame.size();
-    stored_bytes_ += head.frame.size();
   }
 
-  // Leaves it to the thread that waits for the disk, so that the next blob is written meanwhile; not too far ahead of it.
   void close(OpenBlob& blob) {
     if (!blob.file) return;
     blob.file->append_seek_table();
-    std::unique_lock lock(mutex_);
-    closed_some_.wait(lock, [this] { return failure_ || closing_.size() < kMostClosing; });
-    if (failure_) return;
-    closing_.push_back(std::move(blob));
-    to_close_.notify_one();
-  }
-
-  void close_blobs() noexcept {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      to_close_.wait(lock, [this] { return failure_ || written_ || !closing_.empty(); });
-      if (failure_ || closing_.empty()) return;
-      const OpenBlob blob = std::move(closing_.front());
-      lock.unlock();
-      try {
-        const Blob closed = blob.file->close();
-        lock.lock();
-        closed_[blob.number] = closed;
-      } catch (...) {
-        if (lock.owns_lock()) lock.unlock();
-        fail(std::current_exception());
-        return;
-      }
-      if (!closing_.empty()) closing_.pop_front();  // empty: nothing of it is wanted any more
-      closed_some_.notify_one();
-    }
+    const Blob closed = blob.file->close();
+    blob.file.reset();
+    const std::lock_guard lock(mutex_);
+    closed_[blob.number] = closed;
   }
 
   std::filesystem::path directory_;
@@ -349,17 +315,12 @@ class ChunkWriter::Impl {
   bool finishing_ = false;
   std::vector<std::shared_ptr<ChunkTicketState>> tickets_;
   std::vector<Frame> spare_;                 // memory for the next frames
-  std::condition_variable to_close_;         // closing_ has something, or written_
-  std::condition_variable closed_some_;      // closing_ became shorter
-  std::deque<OpenBlob> closing_;             // the first one is being closed
-  bool written_ = false;                     // nothing comes to closing_ any more
   std::vector<Blob> closed_;
   // Writer thread's, then finish()'s
   OpenBlob shared_blob_{};
   OpenBlob region_blob_{};
   BlobKey written_key_ = 0;
   std::vector<std::thread> threads_;
-  std::thread closer_;
 };
 
 ChunkWriter::ChunkWriter(std::filesystem::path blob_directory, ChunkWriterOptions options)
@@ -372,12 +333,19 @@ ChunkTicket ChunkWriter::submit(std::uint64_t at, std::span<const std::byte> raw
 }
 std::vector<Blob> ChunkWriter::finish() { return impl_->finish(); }
 std::uint64_t ChunkWriter::raw_bytes() const noexcept { return impl_->raw_bytes_; }
-std::uint64_t ChunkWriter::stored_bytes() const noexcept { return impl_->stored_bytes_; }
 
-Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes, bool sync) {
-  BlobFile file(blob_directory, sync);
+Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes) {
+  BlobFile file(blob_directory);
   file.append(bytes);
   return file.close();
+}
+
+void ChunkWriter::sync_blobs(const std::filesystem::path& blob_directory) {
+  for (const auto& entry : std::filesystem::directory_iterator(blob_directory)) {
+    const UniqueFd fd = open_file(entry.path(), O_RDONLY);
+    if (::fdatasync(fd.get()) != 0) throw system_error("cannot write " + printable(entry.path().native()), errno);
+  }
+  sync_directory(blob_directory);
 }
 
 }  // namespace kerncap

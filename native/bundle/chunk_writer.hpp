@@ -9,7 +9,8 @@
 //   auto changed = writer.submit(at, staging, ticket.raw_digest());   // writes nothing if the digest is the same
 //   index.blobs = writer.finish();                   // then ticket.chunk() is final
 //
-// What is written depends only on the order of submissions, never on the number of threads. Declare the staging buffers
+// What is written depends only on the order of submissions, never on the number of threads, and is on the disk after
+// sync_blobs() only. Declare the staging buffers
 // before the writer: when something throws, the writer must end first, since its threads may still read them.
 #pragma once
 
@@ -32,7 +33,6 @@ struct ChunkWriterOptions {
   std::uint64_t blob_bytes = 64u << 20;            // raw bytes of a region that one blob covers
   std::uint64_t shared_region_bytes = 64u << 10;   // smaller regions share blobs
   unsigned threads = 2;
-  bool sync = true;  // fdatasync each blob before it gets its name
 };
 
 struct ChunkTicketState;
@@ -73,10 +73,12 @@ class ChunkWriter {
   std::vector<Blob> finish();
 
   // A file kept as a blob of its own (the code object). Any time before finish(); is not part of finish()'s list.
-  static Blob write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes, bool sync = true);
+  static Blob write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes);
+  // Waits until all that is in the directory is on the disk. Nothing before does: an application may be held meanwhile, and a
+  // busy disk takes seconds for each file.
+  static void sync_blobs(const std::filesystem::path& blob_directory);
 
-  std::uint64_t raw_bytes() const noexcept;     // submitted so far
-  std::uint64_t stored_bytes() const noexcept;  // written so far
+  std::uint64_t raw_bytes() const noexcept;  // submitted so far
 
  private:
   class Impl;

@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "bundle/chunk_writer.hpp"
 #include "intercept/guard.hpp"
 #include "intercept/hsa_api.hpp"
 #include "intercept/threads.hpp"
@@ -116,7 +117,7 @@ void Capture::finish(CaptureFacts& facts, Snapshot& snapshot) {
   facts.unreadable.insert(facts.unreadable.end(), snapshot.unreadable().begin(), snapshot.unreadable().end());
   facts.post_s = snapshot.post_s();
   facts.raw_bytes = snapshot.raw_bytes();
-  facts.stored_bytes = snapshot.stored_bytes();
+  for (const Blob& blob : index.blobs) facts.stored_bytes += blob.size;
   seal(facts, index);
 }
 
@@ -225,7 +226,8 @@ void Capture::seal(CaptureFacts& facts, const Index& index) {
   const auto& work_dir = control_.work_dir;
   write_json_atomic(partial() / "index.json", to_json(index));
   write_json_atomic(partial() / "capture.json", capture_document(facts, index));
-  for (const char* directory : {"blobs/sha256", "blobs", "."}) sync_directory(partial() / directory);
+  ChunkWriter::sync_blobs(partial() / "blobs/sha256");
+  for (const char* directory : {"blobs", "."}) sync_directory(partial() / directory);
   std::error_code error;
   if (fs::exists(work_dir / "capture")) throw Error("capture.exists", "the work directory already holds a capture");
   fs::rename(partial(), work_dir / "capture", error);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bundle/used_blobs.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -335,6 +336,7 @@ Index Snapshot::finish() {
     }
     index.regions.push_back(std::move(region));
   }
+  keep_used_blobs(index, blobs_);
   return index;
 }
 

@@ -69,7 +69,6 @@ class Snapshot {
   const std::vector<Unreadable>& unreadable() const { return unreadable_; }
   double post_s() const { return post_s_; }  // of the second state alone
   std::uint64_t raw_bytes() const { return writer_->raw_bytes(); }
-  std::uint64_t stored_bytes() const { return writer_->stored_bytes(); }
 
  private:
   struct Entry {
