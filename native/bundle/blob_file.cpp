@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.hpp"
@@ -13,9 +14,22 @@ namespace kerncap {
 namespace {
 
 constexpr std::uint64_t write_out_bytes = 4u << 20;
+constexpr std::uint64_t read_back_bytes = 1u << 20;
 
 void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
+}
+
+Sha256Digest digest_of(const std::string& path, std::uint64_t size) {
+  const UniqueFd fd = open_file(path, O_RDONLY);
+  Sha256 hash;
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(size, read_back_bytes));
+  for (std::uint64_t at = 0; at < size; at += bytes.size()) {
+    bytes.resize(std::min<std::uint64_t>(size - at, read_back_bytes));
+    if (!read_at(fd.get(), at, bytes, path)) throw Error("host.io", "file shrank while it was read: " + printable(path));
+    hash.update(bytes);
+  }
+  return hash.finish();
 }
 
 }  // namespace
@@ -27,7 +41,7 @@ BlobFile::BlobFile(const std::filesystem::path& directory)
 }
 
 BlobFile::~BlobFile() {
-  if (fd_) ::unlink(temporary_.c_str());
+  if (!named_) ::unlink(temporary_.c_str());
 }
 
 std::uint64_t BlobFile::append_frame(std::span<const std::byte> frame, std::uint64_t raw_bytes) {
@@ -43,7 +57,6 @@ std::uint64_t BlobFile::append_frame(std::span<const std::byte> frame, std::uint
 
 void BlobFile::append(std::span<const std::byte> bytes) {
   write_all(fd_.get(), bytes, temporary_);
-  hash_.update(bytes);
   size_ += bytes.size();
 }
 
@@ -65,13 +78,18 @@ void BlobFile::append_seek_table() {
   append(table);
 }
 
-Blob BlobFile::close() {
+void BlobFile::close() {
   if (::fchmod(fd_.get(), 0644) != 0) throw system_error("cannot write " + printable(directory_.native()), errno);
   start_writing_out();
-  const Blob blob{hash_.finish(), size_};
+  fd_.reset();
+  seek_table_ = {};
+}
+
+Blob BlobFile::name() {
+  const Blob blob{digest_of(temporary_, size_), size_};
   const std::filesystem::path path = directory_ / to_hex(blob.digest);
   if (::rename(temporary_.c_str(), path.c_str()) != 0) throw system_error("cannot rename to " + printable(path.native()), errno);
-  fd_.reset();
+  named_ = true;
   return blob;
 }
 

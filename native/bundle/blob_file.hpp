@@ -1,4 +1,4 @@
-// One blob while it is written: a file under a temporary name, named by its digest when closed. In: frames, in order.
+// One blob while it is written: a file under a temporary name until it is named by its digest. In: frames, in order.
 // Out: <directory>/<hex>. Called by ChunkWriter; one thread at a time.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace kerncap {
 class BlobFile {
  public:
   explicit BlobFile(const std::filesystem::path& directory);
-  ~BlobFile();  // without close(): no file is left
+  ~BlobFile();  // without name(): no file is left
   BlobFile(const BlobFile&) = delete;
   BlobFile& operator=(const BlobFile&) = delete;
 
@@ -28,7 +28,10 @@ class BlobFile {
   void append(std::span<const std::byte> bytes);
   // The sizes of all frames. Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md, a skippable frame.
   void append_seek_table();
-  Blob close();  // does not wait for the disk
+  // No more is written. Neither waits for the disk nor reads anything: an application may be held meanwhile.
+  void close();
+  // After close(): reads what was written, for its digest.
+  Blob name();
 
  private:
   void start_writing_out();
@@ -36,7 +39,7 @@ class BlobFile {
   std::filesystem::path directory_;
   std::string temporary_;
   UniqueFd fd_;
-  Sha256 hash_;
+  bool named_ = false;
   std::uint64_t size_ = 0;
   std::uint64_t written_out_ = 0;  // up to here the disk has been asked for
   std::uint64_t raw_bytes_ = 0;

@@ -1,11 +1,13 @@
 #include "bundle/chunk_codec.hpp"
 
 #define XXH_INLINE_ALL
+#include <sys/random.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
@@ -52,9 +54,21 @@ void store(std::span<const std::byte> raw, Frame& frame) {
   frame.set_size(static_cast<std::size_t>(out - room.data()));
 }
 
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) throw system_error("getrandom", errno);
+  return seed;
+}
+
 [[noreturn]] void corrupt(const std::string& what) { throw Error("bundle.corrupt-chunk", "chunk: " + what); }
 
 }  // namespace
+
+Fingerprint fingerprint_of(std::span<const std::byte> raw) {
+  static const std::uint64_t seed = random_seed();
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(raw.data(), raw.size(), seed);
+  return {hash.low64, hash.high64};
+}
 
 std::optional<std::uint64_t> find_fill(std::span<const std::byte> raw) noexcept {
   std::uint64_t value = 0;

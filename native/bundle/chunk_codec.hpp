@@ -15,6 +15,14 @@ struct ZSTD_DCtx_s;
 
 namespace kerncap {
 
+// Tells whether memory changed between two readings, at the speed of memory: 128 bits of XXH3, seeded by chance for each process,
+// so that no data can be made to have those of other data. Never stored.
+struct Fingerprint {
+  std::uint64_t low = 0, high = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+Fingerprint fingerprint_of(std::span<const std::byte> raw);
+
 // The u64 that repeats through all of `raw` (a tail of fewer than 8 bytes takes its low bytes), if there is one.
 std::optional<std::uint64_t> find_fill(std::span<const std::byte> raw) noexcept;
 void write_fill(std::span<std::byte> out, std::uint64_t value) noexcept;

@@ -147,6 +147,20 @@ TEST(FindFill, SizesAndTails) {
   }
 }
 
+TEST(Fingerprint, EveryBitAndTheSizeCount) {
+  for (const std::size_t size : {1u, 3u, 8u, 16u, 17u, 128u, 129u, 240u, 241u, 1024u, 5000u}) {
+    Bytes bytes = random_bytes(size, 7);
+    const auto all = fingerprint_of(bytes);
+    EXPECT_EQ(fingerprint_of(Bytes(bytes)), all);
+    EXPECT_NE(fingerprint_of(std::span(bytes).first(size - 1)), all);
+    for (std::size_t bit = 0; bit < 8 * size; ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << bit % 8;
+      EXPECT_NE(fingerprint_of(bytes), all) << "bit " << bit << " of " << size;
+      bytes[bit / 8] ^= std::byte{1} << bit % 8;
+    }
+  }
+}
+
 TEST_F(ChunkTest, RoundTripThroughTheIndex) {
   const auto regions = some_regions();
   const fs::path directory = sub("a");
@@ -188,8 +202,8 @@ TEST_F(ChunkTest, UnchangedChunksAreNotStored) {
   writer.begin_region(bytes.size());
   const ChunkTicket pre = writer.submit(0, bytes);
   pre.wait();
-  const ChunkTicket same = writer.submit(0, bytes, pre.raw_digest());
-  const ChunkTicket other = writer.submit(0, changed, pre.raw_digest());
+  const ChunkTicket same = writer.submit(0, bytes, pre.fingerprint());
+  const ChunkTicket other = writer.submit(0, changed, pre.fingerprint());
   same.wait();
   other.wait();
   writer.finish();

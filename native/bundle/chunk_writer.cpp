@@ -50,10 +50,11 @@ class BlockSignals {
 struct ChunkTicketState {
   // Set by submit()
   std::span<const std::byte> raw;
-  std::optional<Sha256Digest> unless;
+  std::optional<Fingerprint> unless;
   BlobKey key = 0;
   // Set by a worker, under `mutex`
   Frame frame;
+  Fingerprint fingerprint{};
   bool unchanged = false;
   bool encoded = false;
   // Set by the writer thread
@@ -70,7 +71,7 @@ void ChunkTicket::wait() const {
   state_->changed.wait(lock, [this] { return state_->encoded; });
   if (state_->failure) std::rethrow_exception(state_->failure);
 }
-const Sha256Digest& ChunkTicket::raw_digest() const { return state_->chunk.raw_digest; }
+const Fingerprint& ChunkTicket::fingerprint() const { return state_->fingerprint; }
 bool ChunkTicket::unchanged() const { return state_->unchanged; }
 const Chunk& ChunkTicket::chunk() const { return state_->chunk; }
 
@@ -100,7 +101,7 @@ class ChunkWriter::Impl {
     next_key_ += shared_ ? 0 : 1 + (region_bytes - 1) / options_.blob_bytes;
   }
 
-  ChunkTicket submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Sha256Digest> unless) {
+  ChunkTicket submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Fingerprint> unless) {
     if (raw.empty() || raw.size() > limits::kChunkBytes) throw Error("internal", "a chunk has 1 byte to 64 MiB");
     auto state = std::make_shared<ChunkTicketState>();
     state->raw = raw;
@@ -128,13 +129,14 @@ class ChunkWriter::Impl {
     }
     stop(true);
     if (failure_) std::rethrow_exception(failure_);
+    const auto named = name_blobs();
     // Two blobs of the same content are one file: later numbers point to the first.
     std::map<Sha256Digest, std::uint32_t> first;
-    std::vector<std::uint32_t> number(closed_.size());
+    std::vector<std::uint32_t> number(named.size());
     std::vector<Blob> blobs;
-    for (std::size_t i = 0; i < closed_.size(); ++i) {
-      const auto [it, is_new] = first.emplace(closed_[i].digest, static_cast<std::uint32_t>(blobs.size()));
-      if (is_new) blobs.push_back(closed_[i]);
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      const auto [it, is_new] = first.emplace(named[i].digest, static_cast<std::uint32_t>(blobs.size()));
+      if (is_new) blobs.push_back(named[i]);
       number[i] = it->second;
     }
     for (const auto& ticket : tickets_) {
@@ -221,12 +223,33 @@ class ChunkWriter::Impl {
     }
   }
 
-  static void encode(ChunkTicketState& job, FrameEncoder& encoder) {
-    job.chunk.raw_digest = sha256(job.raw);
-    if (job.unless && *job.unless == job.chunk.raw_digest) {
-      job.unchanged = true;
-      return;
+  // The digests of all blobs, by as many threads as encode.
+  std::vector<Blob> name_blobs() {
+    std::vector<Blob> named(closed_.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&]() noexcept {
+      try {
+        for (std::size_t i = next++; i < named.size(); i = next++) named[i] = closed_[i]->name();
+      } catch (...) {
+        next = named.size();
+        fail(std::current_exception());
+      }
+    };
+    {
+      const BlockSignals no_signals;
+      std::vector<std::jthread> threads;
+      for (unsigned i = 1; i < options_.threads; ++i) threads.emplace_back(work);
+      work();
     }
+    if (failure_) std::rethrow_exception(failure_);
+    return named;
+  }
+
+  static void encode(ChunkTicketState& job, FrameEncoder& encoder) {
+    job.fingerprint = fingerprint_of(job.raw);
+    job.unchanged = job.unless == job.fingerprint;
+    if (job.unchanged) return;
+    job.chunk.raw_digest = sha256(job.raw);
     if (const auto fill = find_fill(job.raw)) {
       job.chunk.kind = Chunk::Kind::fill;
       job.chunk.fill_value = *fill;
@@ -293,10 +316,9 @@ class ChunkWriter::Impl {
   void close(OpenBlob& blob) {
     if (!blob.file) return;
     blob.file->append_seek_table();
-    const Blob closed = blob.file->close();
-    blob.file.reset();
+    blob.file->close();
     const std::lock_guard lock(mutex_);
-    closed_[blob.number] = closed;
+    closed_[blob.number] = std::move(blob.file);
   }
 
   std::filesystem::path directory_;
@@ -315,7 +337,7 @@ class ChunkWriter::Impl {
   bool finishing_ = false;
   std::vector<std::shared_ptr<ChunkTicketState>> tickets_;
   std::vector<Frame> spare_;                 // memory for the next frames
-  std::vector<Blob> closed_;
+  std::vector<std::unique_ptr<BlobFile>> closed_;
   // Writer thread's, then finish()'s
   OpenBlob shared_blob_{};
   OpenBlob region_blob_{};
@@ -328,8 +350,8 @@ ChunkWriter::ChunkWriter(std::filesystem::path blob_directory, ChunkWriterOption
 ChunkWriter::~ChunkWriter() = default;
 const ChunkWriterOptions& ChunkWriter::options() const noexcept { return impl_->options_; }
 void ChunkWriter::begin_region(std::uint64_t region_bytes) { impl_->begin_region(region_bytes); }
-ChunkTicket ChunkWriter::submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Sha256Digest> unless_digest) {
-  return impl_->submit(at, raw, unless_digest);
+ChunkTicket ChunkWriter::submit(std::uint64_t at, std::span<const std::byte> raw, std::optional<Fingerprint> unless) {
+  return impl_->submit(at, raw, unless);
 }
 std::vector<Blob> ChunkWriter::finish() { return impl_->finish(); }
 std::uint64_t ChunkWriter::raw_bytes() const noexcept { return impl_->raw_bytes_; }
@@ -337,7 +359,8 @@ std::uint64_t ChunkWriter::raw_bytes() const noexcept { return impl_->raw_bytes_
 Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::span<const std::byte> bytes) {
   BlobFile file(blob_directory);
   file.append(bytes);
-  return file.close();
+  file.close();
+  return file.name();
 }
 
 void ChunkWriter::sync_blobs(const std::filesystem::path& blob_directory) {

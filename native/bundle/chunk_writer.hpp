@@ -6,7 +6,7 @@
 //   auto ticket = writer.submit(at, staging);        // several in flight, one staging buffer each
 //   ticket.wait();                                   // `staging` may be used again
 //   writer.begin_region(region.size);                // second pass: post-state
-//   auto changed = writer.submit(at, staging, ticket.raw_digest());   // writes nothing if the digest is the same
+//   auto changed = writer.submit(at, staging, ticket.fingerprint());  // writes nothing if the bytes are the same
 //   index.blobs = writer.finish();                   // then ticket.chunk() is final
 //
 // What is written depends only on the order of submissions, never on the number of threads, and is on the disk after
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "bundle/chunk_codec.hpp"
 #include "bundle/index.hpp"
 
 namespace kerncap {
@@ -44,8 +45,8 @@ class ChunkTicket {
   // Until the raw bytes are no longer needed. Throws what went wrong in a worker, if anything did.
   void wait() const;
   // After wait().
-  const Sha256Digest& raw_digest() const;
-  bool unchanged() const;  // the digest was the one given to submit(): nothing was stored, chunk() must not be used
+  const Fingerprint& fingerprint() const;
+  bool unchanged() const;  // the bytes have the fingerprint given to submit(): nothing was stored, chunk() must not be used
   // After ChunkWriter::finish().
   const Chunk& chunk() const;
 
@@ -68,7 +69,7 @@ class ChunkWriter {
   // `raw` (at most 64 MiB) must stay valid and unchanged until wait(). Blocks while too many chunks are in flight.
   // Throws what went wrong earlier. One thread at a time.
   ChunkTicket submit(std::uint64_t at, std::span<const std::byte> raw,
-                     std::optional<Sha256Digest> unless_digest = std::nullopt);
+                     std::optional<Fingerprint> unless = std::nullopt);
   // Waits for everything, closes and names the blobs. No submit() afterwards.
   std::vector<Blob> finish();
 

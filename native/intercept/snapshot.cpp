@@ -117,15 +117,15 @@ void Snapshot::complete(Pending pending, Reading reading) {
       ticket = entry.pre.emplace_back(writer().submit(pending.at, bytes));
       break;
     case Reading::Between:
-      ticket = writer().submit(pending.at, bytes, entry.before(index).raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.before(index).fingerprint());
       entry.post.emplace_back(pending.at, ticket);
       break;
     case Reading::Post:
-      ticket = writer().submit(pending.at, bytes, entry.pre[index].raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.pre[index].fingerprint());
       entry.post.emplace_back(pending.at, ticket);
       break;
     case Reading::Again:
-      ticket = writer().submit(pending.at, bytes, entry.current(index).raw_digest());
+      ticket = writer().submit(pending.at, bytes, entry.current(index).fingerprint());
       entry.again.push_back(ticket);
       break;
   }
