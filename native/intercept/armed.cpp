@@ -54,7 +54,7 @@ bool Capture::enlist(Job job, hsa_amd_queue_intercept_packet_writer writer) {
     auto armed = Phase::Armed;
     phase_.compare_exchange_strong(armed, Phase::Waiting);
     dependents_.add(completion_of(packet));
-    if (!submitted_.exchange(true)) start_quietly([this] { run(); }).detach();
+    if (!submitted_) start_worker();
   }
   phase_changed_.notify_all();
   hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 1);
@@ -234,9 +234,7 @@ void Capture::let_all_go() noexcept {
     release_candidate();
   }
   if (exiting_ || faulted_) candidates_->open_all();
-  candidates_->each_queue([](QueueState& queue) {
-    if (!queue.profiled && queue.alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 0);
-  });
+  candidates_->each_queue([this](QueueState& queue) { restore_profiling(queue); });
 }
 
 }  // namespace kerncap::intercept

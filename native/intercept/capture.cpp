@@ -82,8 +82,7 @@ bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& 
     dependents_.add(completion_of(packet));
     auto armed = Phase::Armed;
     if (!phase_.compare_exchange_strong(armed, Phase::Waiting)) return false;  // the application ends, or a kernel faulted
-    submitted_ = true;
-    start_quietly([this] { run(); }).detach();
+    start_worker();
   } catch (const Error& error) {
     end(error);
     return false;
@@ -153,7 +152,8 @@ Error Capture::fault_error() const {
 }
 
 void Capture::end(const std::optional<Error>& failure) noexcept {
-  tool_.step_aside();
+  // While there is a worker, it must learn of queues that are destroyed: it steps aside itself.
+  if (!submitted_) tool_.step_aside();
   if (failure) {
     log::error(failure->what());
     write_error(control_.work_dir, *failure);

@@ -136,6 +136,9 @@ class Capture {
   void await_target(CaptureFacts& facts, Clock::time_point deadline);
   void fault_of(CaptureFacts& facts) const;
   void forward_completion() noexcept;
+  // As the application wishes it.
+  void restore_profiling(QueueState& queue) noexcept;
+  void start_worker();
   void end(const std::optional<Error>& failure) noexcept;
   void drop_signals() noexcept;
   void set_phase(Phase phase);

@@ -52,6 +52,16 @@ void Capture::require_undisturbed() const {
   }
 }
 
+void Capture::start_worker() {
+  submitted_ = true;
+  try {
+    start_quietly([this] { run(); }).detach();
+  } catch (...) {
+    submitted_ = false;
+    throw;
+  }
+}
+
 void Capture::run() noexcept {
   const Inside inside;
   std::optional<Error> failure;
@@ -93,6 +103,7 @@ void Capture::run() noexcept {
   } else {
     forward_completion();
   }
+  tool_.step_aside();
   const std::scoped_lock lock(mutex_);
   worker_done_ = true;
   phase_changed_.notify_all();
@@ -235,19 +246,22 @@ void Capture::seal(CaptureFacts& facts, const Index& index) {
   sync_directory(work_dir);
 }
 
+void Capture::restore_profiling(QueueState& queue) noexcept {
+  tool_.queues.while_alive(queue, [&] {
+    if (!queue.profiled) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue.queue, 0);
+  });
+}
+
 void Capture::forward_completion() noexcept {
   if (completed_.exchange(true)) return;
   // Unbounded on purpose: whenever the dispatch ends, the application must learn of it. A queue that stopped never ends it.
   const auto stop = [this] { return disturbed(); };
-  const auto restore_profiling = [this] {
-    if (!job_.queue->profiled && job_.queue->alive) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(job_.queue->queue, 0);
-  };
   if (sequence_) {
-    if (sequence_->forward(stop)) restore_profiling();
+    if (sequence_->forward(stop)) restore_profiling(*job_.queue);
     return;
   }
   if (wait_done(gates_->after, Clock::time_point::max(), stop) == Waited::Stopped) return;
-  restore_profiling();
+  restore_profiling(*job_.queue);
   complete_for_application(as_dispatch(job_.packet).completion_signal, gates_->after);
 }
 

@@ -125,7 +125,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 // the runtime waits in it for its event thread, which may itself be inside a hook.
 void give_up(const hsa_queue_t* queue) {
   const auto guard = tool().memory.lock_for_release();
-  if (QueueState* state = tool().queues.find(queue)) state->alive = false;
+  tool().queues.give_up(queue);
 }
 
 // What an intercept queue can be. Where its ring is to lie is a wish for speed, which one cannot fulfil.
@@ -191,10 +191,17 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) noexcept {
 hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) noexcept {
   // While dispatches are timed, the application's wish to stop that is not passed on.
   const int enabled = enable != 0 || tool().timer() != nullptr ? 1 : 0;
-  return observe([&] { return hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, enabled); },
-                 [&] {
-                   if (QueueState* state = tool().queues.find(queue)) state->profiled = enable != 0;
-                 });
+  const auto original = [&] { return hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, enabled); };
+  QueueState* const state = Inside::already() ? nullptr : tool().queues.find(queue);
+  if (state == nullptr) return original();
+  const Inside inside;
+  // A capture that ends just now restores what was wished before or leaves what is wished here, not something between.
+  hsa_status_t status = HSA_STATUS_ERROR_INVALID_QUEUE;
+  tool().queues.while_alive(*state, [&] {
+    status = original();
+    if (status == HSA_STATUS_SUCCESS) state->profiled = enable != 0;
+  });
+  return status;
 }
 
 }  // namespace

@@ -19,6 +19,13 @@ QueueState* QueueRegistry::find(const hsa_queue_t* queue) {
   return found == states_.end() ? nullptr : found->get();
 }
 
+void QueueRegistry::give_up(const hsa_queue_t* queue) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& state : states_) {
+    if (state->queue == queue) state->alive = false;
+  }
+}
+
 std::vector<QueueState*> QueueRegistry::alive() {
   const std::scoped_lock lock(mutex_);
   std::vector<QueueState*> list;

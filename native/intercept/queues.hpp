@@ -55,6 +55,14 @@ class QueueRegistry {
   QueueState& add();
   QueueState* find(const hsa_queue_t* queue);
   std::vector<QueueState*> alive();
+  // Before a queue is destroyed: when this returns, nobody is using it nor will.
+  void give_up(const hsa_queue_t* queue);
+  // Unless the queue has been given up; it lives until `use` returns, which must not wait.
+  template <class Use>
+  void while_alive(const QueueState& state, Use use) {
+    const std::scoped_lock lock(mutex_);
+    if (state.alive) use();
+  }
   std::uint64_t count() const { return created_.load(std::memory_order_relaxed); }
   std::uint64_t dispatches();
   // Where the launches that were last seen have their arguments.
