@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from kerncap.errors import HostError, typed
 
@@ -99,6 +100,106 @@ def run(
         timed_out=verdict == "timeout",
         cancelled=verdict == "cancel",
     )
+
+
+class Service:
+    """A program that stays: it says a line when it has started, and answers each line that it is told with one.
+
+    In its own process group, which dies with `close()`. Use it as a context manager.
+    Raises (when made): HostError `host.program-missing`, `host.program-not-executable`.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        env: Mapping[str, str] | None = None,
+        on_stderr: Sink | None = None,
+        keep_bytes: int = 1 << 16,
+    ) -> None:
+        self._argv = tuple(os.fspath(a) for a in argv)
+        self._started = time.monotonic()
+        self._process = _start(self._argv, None, env, capture=True, feed=True, inherit_stdin=False)
+        self._said = bytearray()
+        self._err = _Tail(keep_bytes, on_stderr)
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def tell(self, line: str) -> None:
+        """Whether it was heard shows the answer."""
+        assert self._process.stdin is not None
+        if self._process.stdin.closed:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+
+    def answer(self, timeout_s: float) -> str | Completed:
+        """Its next line; or how it ended, if it did instead, or was ended after `timeout_s`."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            for stream in (self._process.stdout, self._process.stderr):
+                selector.register(stream, selectors.EVENT_READ)
+            while b"\n" not in self._said:
+                if time.monotonic() >= deadline:
+                    return self._end(timed_out=True)
+                for key, _ in selector.select(_TICK_S):
+                    piece = os.read(key.fd, _READ_BYTES)
+                    if not piece:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is self._process.stdout:
+                        self._said += piece
+                    else:
+                        self._err.add(piece)
+                if not selector.get_map() or (self._process.poll() is not None and b"\n" not in self._said):
+                    return self._end(timed_out=False)
+        line, _, rest = bytes(self._said).partition(b"\n")
+        self._said = bytearray(rest)
+        return line.decode("utf-8", "replace")
+
+    def _end(self, *, timed_out: bool) -> Completed:
+        if not timed_out:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_GRACE_S)
+        self.close()
+        return Completed(
+            argv=self._argv,
+            returncode=self._process.returncode,
+            stdout=bytes(self._said),
+            stderr=self._err.bytes(),
+            duration_s=time.monotonic() - self._started,
+            timed_out=timed_out,
+            cancelled=False,
+        )
+
+    def close(self) -> None:
+        """Its standard input ends, and so may it; after a grace period its group is killed."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if process.stdin.closed:
+            return
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_KILL_GRACE_S)
+        kill_group(process)
+        self._drain(process.stderr)
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+
+    def _drain(self, stream: IO[bytes]) -> None:
+        os.set_blocking(stream.fileno(), False)
+        with contextlib.suppress(OSError):
+            while piece := os.read(stream.fileno(), _READ_BYTES):
+                self._err.add(piece)
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -44,6 +44,7 @@ COMMANDS: tuple[str, ...] = (
     "replay",
     "validate",
     "recompile",
+    "loop",
     "run",
     "doctor",
     "image",

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,21 +22,25 @@ from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
+from kerncap.source.debug_info import machine_code
 from kerncap.source.find import candidates
 from kerncap.source.overlay import inside, overlay
+from kerncap.source.trail import explained, read_trail
 
 log = logging.getLogger(__name__)
 
+_NOT_FOUND = ("compile.kernel-not-found", "compile.no-database")
 _SYSTEM = ("/usr/", "/opt/rocm")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which kernel, compiled for which target id."""
+    """Which kernel, compiled for which target id; the code object that the application ran, if it lies in a file."""
 
     mangled: str
     demangled: str
     target: str
+    code_object: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Unit:
     arguments: tuple[str, ...]
     compiler: compilers.Compiler
     files: tuple[Path, ...]
+    same_code: bool | None
+    """The compile gave the machine code that the application ran. None: not known."""
 
 
 def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, database: Path | None) -> Unit:
@@ -55,35 +61,58 @@ def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, datab
 
     Raises: CompileError.
     """
-    entries = load_database(find_database(source_dir, database))
-    unit = find_unit(entries, wanted, source_dir)
+    trail = read_trail(wanted.code_object, wanted.mangled)
+    try:
+        entries = load_database(find_database(source_dir, database))
+        unit = find_unit(entries, wanted, source_dir, trail.main_files)
+    except CompileError as error:
+        if error.code in _NOT_FOUND:
+            raise explained(error, trail, wanted.mangled, source_dir) from None
+        raise
+    if unit.same_code is False:
+        log.warning(
+            "%s, compiled by %s, gives other machine code than the application ran: built by another compiler, "
+            "with other options, or changed since",
+            unit.main,
+            unit.compiler.version,
+        )
     files = [_copy(directory, path) for path in unit.files]
     _write_json(directory / "vfs.yaml", overlay(unit.files))
     _write_json(directory / "compile.json", _compile_document(unit, wanted, files))
     return unit
 
 
-def find_unit(entries: Sequence[Entry], wanted: Wanted, source_dir: Path | None) -> Unit:
-    """The first candidate whose device code has the exact mangled symbol.
+def find_unit(
+    entries: Sequence[Entry], wanted: Wanted, source_dir: Path | None, main_files: Collection[Path] = ()
+) -> Unit:
+    """The candidate whose device code has the exact mangled symbol; those with these main files come first.
 
+    Several may have it: kernels of one name in anonymous namespaces, a template that many files instantiate. The one
+    that gives the very code of the application is taken, or else the first.
     Raises: CompileError `compile.kernel-not-found`, `compile.failed`, `compile.unsupported-argument`.
     """
-    first_error: CompileError | None = None
-    tried: list[str] = []
-    for entry in candidates(entries, wanted.mangled, wanted.demangled, source_dir):
+    found = candidates(entries, wanted.mangled, wanted.demangled, source_dir, main_files)
+    failures: list[CompileError] = []
+    first: Unit | None = None
+    for entry in (*found.known, *found.including):
+        if first is not None and entry in found.including:
+            break
         try:
             unit = _compile(entry, wanted)
         except CompileError as error:
             log.info("%s: %s", entry.file, error.message.splitlines()[0])
-            first_error = first_error or error
+            failures.append(error)
             continue
-        if unit is not None:
+        if unit is not None and unit.same_code is not False:
             return unit
-        tried.append(str(entry.file))
-    if first_error is not None:
-        raise first_error
+        first = first or unit
+    if first is not None:
+        return first
+    if failures:
+        raise failures[0]
+    tried = ", ".join(str(entry.file) for entry in (*found.known, *found.including))
     raise CompileError(
-        f"no translation unit gives the symbol {wanted.mangled}: tried {', '.join(tried)}",
+        f"no translation unit gives the symbol {wanted.mangled}: tried {tried}",
         code="compile.kernel-not-found",
         hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
     )
@@ -102,9 +131,18 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
         if not compilers.has_kernel(out, wanted.mangled):
             return None
         read = compilers.parse_depfile(depfile.read_text("utf-8", "surrogateescape"))
+        same_code = _same_code(out, wanted.code_object, Path(scratch))
     paths = {Path(os.path.normpath(entry.cwd / name)) for name in read} | {words.main}
     _check_names(paths)
-    return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)))
+    return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)), same_code)
+
+
+def _same_code(compiled: Path, captured: Path | None, scratch: Path) -> bool | None:
+    """The machine code is the application's, byte for byte. None where that cannot be told."""
+    if captured is None:
+        return None
+    codes = [machine_code(path, scratch) for path in (compiled, captured)]
+    return None if None in codes else codes[0] == codes[1]
 
 
 def _check_names(paths: Iterable[Path]) -> None:
@@ -153,6 +191,7 @@ def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -
             "resource_dir": unit.compiler.resource_dir,
             "device_libs": unit.compiler.device_libs,
         },
+        "same_code": unit.same_code,
         "files": files,
     }
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from kerncap.errors import CompileError
@@ -21,19 +23,32 @@ _HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc
 _MAX_TEXT_BYTES = 16 << 20
 
 
-def candidates(entries: Sequence[Entry], mangled: str, demangled: str, source_dir: Path | None) -> list[Entry]:
-    """Entries whose object holds the mangled name, then those whose text defines it, then those that may include it.
+@dataclass(frozen=True)
+class Candidates:
+    """Translation units that may define a kernel, the likeliest first."""
+
+    known: tuple[Entry, ...]
+    """Main files of the code object, objects with the mangled name, text that defines it."""
+    including: tuple[Entry, ...] = ()
+    """Those that may include a header that defines it; empty where others are known."""
+
+
+def candidates(
+    entries: Sequence[Entry], mangled: str, demangled: str, source_dir: Path | None, units: Collection[Path] = ()
+) -> Candidates:
+    """Entries of the code object's own compile `units`, then those whose object holds the mangled name, then those
+    whose text defines it, then those that may include it.
 
     Raises: CompileError `compile.kernel-not-found`.
     """
     name = base_name(demangled or mangled)
-    by_object = [e for e in entries if _object_has(e, mangled)]
-    by_text = [e for e in entries if e not in by_object and defines(_text(e.file), name)]
-    known = by_object + by_text
+    by_unit = [e for e in entries if e.file in units]
+    by_object = [e for e in _with_symbol(entries, mangled) if e not in by_unit]
+    known = by_unit + by_object
+    known += [e for e in entries if e not in known and defines(_text(e.file), name)]
     headers = [] if known else _headers_defining(source_dir, name)
     by_include = [e for e in entries if e not in known] if headers else []
-    found = known + by_include
-    if not found:
+    if not known and not by_include:
         near = near_names(name, {n for e in entries for n in kernels_of(_text(e.file))})
         alike = f"; these look alike: {', '.join(near)}" if near else ""
         raise CompileError(
@@ -41,7 +56,14 @@ def candidates(entries: Sequence[Entry], mangled: str, demangled: str, source_di
             code="compile.kernel-not-found",
             hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
         )
-    return found
+    return Candidates(tuple(known), tuple(by_include))
+
+
+def _with_symbol(entries: Sequence[Entry], mangled: str) -> list[Entry]:
+    """Looked for in several objects at a time: most of the time goes into reading them."""
+    with ThreadPoolExecutor() as pool:
+        has = list(pool.map(lambda entry: _object_has(entry, mangled), entries))
+    return [entry for entry, found in zip(entries, has, strict=True) if found]
 
 
 def _object_has(entry: Entry, mangled: str) -> bool:

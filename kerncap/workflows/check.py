@@ -8,24 +8,22 @@ that have `--check`.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kerncap import native, proc
+from kerncap import native
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.index import Index, Region
 from kerncap.errors import ReplayError, UsageError
 from kerncap.results import CheckResult, Finding, ReplayResult, Site, parse_finding
+from kerncap.source.debug_info import lines_at, symbol_value
 from kerncap.verdict.types import argument_at
 
 CHECKED_SLOWDOWN = 20.0
 """How much longer than `--timeout` a dispatch may take while it is checked."""
 
-_LLVM_VERSIONS = ("", "-21", "-19", "-17")
-_LLVM_S = 60.0
 _NAMED_FINDINGS = 3
 
 
@@ -73,7 +71,7 @@ def read_check_report(
         limits.append(f"the dispatch stopped, what came after was not checked: {line['stopped']}")
     elif result.error is not None:
         limits.append(f"the dispatch stopped, what came after was not checked: {result.error.message}")
-    base = _symbol(code, capture.kernel.symbol)
+    base = symbol_value(code, capture.kernel.symbol)
     sources = _sources(code, findings, int(line["kernel_object"]), base) if base is not None else {}
     return CheckResult(
         checks=tuple(map(str, line["checks"])),
@@ -146,41 +144,9 @@ def _is_buffer(region: Region) -> bool:
     return region.kind != "variable" and not region.is_padding
 
 
-def _llvm_tool(name: str) -> str | None:
-    """A tool of any LLVM that the images or a ROCm installation have on the path; the newest of them first."""
-    return next((path for version in _LLVM_VERSIONS if (path := shutil.which(name + version))), None)
-
-
-def _symbol(code: Path, name: str) -> int | None:
-    """Value of a dynamic symbol of an ELF file. None when it is not there, or without llvm-nm."""
-    tool = _llvm_tool("llvm-nm")
-    if tool is None:
-        return None
-    argv = [tool, "--dynamic", "--defined-only", "--format=posix", str(code)]
-    for line in proc.run(argv, timeout_s=_LLVM_S).text.splitlines():
-        words = line.split()
-        if len(words) >= 3 and words[0] == name:
-            return int(words[2], 16)
-    return None
-
-
 def _sources(code: Path, findings: Iterable[Finding], kernel_object: int, base: int) -> dict[int, str]:
-    """file:line of each pc. Empty without line tables or without llvm-symbolizer."""
-    tool = _llvm_tool("llvm-symbolizer")
+    """file:line of each pc. Empty without line tables or without LLVM's tools."""
     sites = [site for finding in findings for site in (finding.site, finding.other) if site is not None]
-    pcs = sorted({site.pc for site in sites})
-    if tool is None or not pcs:
-        return {}
-    addresses = [f"{pc - kernel_object + base:#x}" for pc in pcs]
-    done = proc.run([tool, f"--obj={code}", "--output-style=JSON", *addresses], timeout_s=_LLVM_S)
-    found: dict[int, str] = {}
-    try:
-        answers = json.loads(done.text)
-    except ValueError:
-        return {}
-    for pc, answer in zip(pcs, answers, strict=False):
-        named = [frame for frame in answer.get("Symbol", []) if frame.get("FileName") and frame.get("Line")]
-        if named:
-            # The innermost of inlined frames is where the instruction comes from.
-            found[pc] = f"{named[0]['FileName']}:{named[0]['Line']}"
-    return found
+    addresses = {site.pc - kernel_object + base: site.pc for site in sites}
+    lines = lines_at(code, sorted(addresses))
+    return {addresses[address]: f"{file}:{line}" for address, (file, line) in lines.items()}

@@ -15,6 +15,7 @@ from typing import Any
 
 from kerncap import native, proc
 from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.content import write_code_object
 from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
@@ -27,7 +28,7 @@ from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import Wanted, carry_source
 from kerncap.verdict.write_set import TracedSet, read_trace
-from kerncap.workflows.replay import run_replay
+from kerncap.workflows.replay_process import run_replay
 
 log = logging.getLogger(__name__)
 
@@ -156,10 +157,12 @@ def _seal(request: Request, partial: Path) -> CompileError | None:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
     if request.source_dir is None and request.database is None:
         return None
-    capture = bundle.capture
-    wanted = Wanted(capture.kernel.name, capture.kernel.demangled, capture.code_object.target)
+    kernel, target = bundle.capture.kernel, bundle.capture.code_object.target
     try:
-        carry_source(partial, wanted, request.source_dir, request.database)
+        with Scratch("kerncap-code-") as scratch:
+            code = write_code_object(bundle, Path(scratch, "captured.hsaco"))
+            wanted = Wanted(kernel.name, kernel.demangled, target, code)
+            carry_source(partial, wanted, request.source_dir, request.database)
     except CompileError as error:
         remove_tree(partial / "src")
         for name in ("vfs.yaml", "compile.json"):

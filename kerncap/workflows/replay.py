@@ -1,30 +1,25 @@
 """Replays a bundle or reproducer with kerncap-replay on this machine, and judges what came out.
 
-In: a path, options. Out: ReplayResult and Verdict. Called by the extract workflow (self-check) and by the commands
-replay and validate; in a container, those are what the runtime stage runs.
+In: a path, options. Out: Verdict. Called by the session workflow and by the commands replay and validate; in a
+container, those are what the runtime stage runs.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import logging
-import os
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kerncap import native, proc
+from kerncap import native
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.content import read_before, write_code_object
-from kerncap.bundle.dispatch import CodeObject
 from kerncap.bundle.step import step_bundle
-from kerncap.errors import HostError, KerncapError, ReplayError, UsageError, error_from_code, typed
+from kerncap.errors import ReplayError, UsageError, typed
 from kerncap.names import base_name
-from kerncap.results import CheckResult, ReplayResult, Verdict, parse_replay_result
+from kerncap.results import CheckResult, Verdict
 from kerncap.scratch import Scratch
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.plan import EXACT, Tolerance, make_plan
@@ -36,12 +31,9 @@ from kerncap.workflows.check import (
     write_check_files,
 )
 from kerncap.workflows.perturbed import perturb
+from kerncap.workflows.replay_process import ReplayProcess, run_replay
 
 log = logging.getLogger(__name__)
-
-# kerncap-replay bounds each wait by its own limit; this only catches one that hangs all the same.
-_GRACE_S = 60.0
-_LOADER_FAILED = 127
 
 
 @dataclass(frozen=True)
@@ -63,189 +55,101 @@ class Options:
     kernel: str | None = None
 
 
+@dataclass(frozen=True)
+class OnDevice:
+    """A bundle, one dispatch of it with `--only`, and the device it is replayed on; `path` is how the user named it."""
+
+    bundle: Bundle
+    device: native.Device
+    path: str
+
+    @property
+    def target(self) -> str:
+        return native.target_of_isa(self.bundle.capture.code_object.isa)
+
+
+def on_device(path: str, device: str, only: int | None = None) -> OnDevice:
+    """Raises: HostError, BundleError, UsageError `usage.device`, `usage.only`."""
+    bundle = open_bundle(path)
+    if only is not None:
+        bundle = step_bundle(bundle, only)
+    found, remark = native.replay_device(device, native.target_of_isa(bundle.capture.code_object.isa))
+    if remark:
+        log.warning("%s", remark)
+    return OnDevice(bundle, found, path)
+
+
 def judge(path: str, options: Options) -> Verdict:
     """Replay and classify.
 
     Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError.
     """
-    bundle = open_bundle(path)
-    if options.only is not None:
-        bundle = step_bundle(bundle, options.only)
-    if options.check is not None and bundle.capture.sequence:
-        text = "--check looks at one dispatch, and the bundle holds a sequence"
-        raise UsageError(text, code="usage.check-sequence", hint=f"--check {options.check} --only 0")
-    hsaco = _check_hsaco(options.hsaco, bundle)
-    kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco else None
-    device, remark = native.replay_device(options.device, native.target_of_isa(bundle.capture.code_object.isa))
-    if remark:
-        log.warning("%s", remark)
-    if options.check is not None:
-        refuse_check_on_gpu(options.check, device, native.target_of_isa(bundle.capture.code_object.isa))
+    subject = on_device(path, options.device, options.only)
     with Scratch("kerncap-replay-") as scratch:
-        plan = make_plan(
-            bundle.capture,
-            bundle.index,
+        process = ReplayProcess(
+            subject.bundle,
+            subject.device,
             Path(scratch),
-            hsaco=hsaco,
-            iterations=options.iterations,
-            tolerance=options.tolerance,
-            read_before=functools.partial(read_before, bundle),
-        )
-        run = functools.partial(
-            run_replay,
-            bundle,
-            kernel=kernel,
-            device=device,
-            scratch=Path(scratch),
             timeout_s=options.timeout_s,
             withhold_variables=options.withhold_variables,
             path=path,
+            resident=True,
         )
-        result = run(plan.runs)
-        plan, result = perturb(plan, result, bundle, Path(scratch), run)
-        subject = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
-        try:
-            verdict = classify(plan, result, bundle.capture, subject)
-        except ReplayError as error:
-            if options.check is None:
-                raise
-            checked = _checked(options.check, bundle, hsaco, device, Path(scratch), options, path)
-            raise with_findings(error, checked) from None
+        with process:
+            return judge_with(process, subject, options, Path(scratch))
+
+
+def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scratch: Path) -> Verdict:
+    """As judge(), with a process that may have replayed the bundle before; `scratch` is for this verdict alone."""
+    bundle, device = subject.bundle, subject.device
+    if options.check is not None:
+        if bundle.capture.sequence:
+            text = "--check looks at one dispatch, and the bundle holds a sequence"
+            raise UsageError(text, code="usage.check-sequence", hint=f"--check {options.check} --only 0")
+        refuse_check_on_gpu(options.check, device, subject.target)
+    hsaco = _check_hsaco(options.hsaco, bundle)
+    kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco else None
+    plan = make_plan(
+        bundle.capture,
+        bundle.index,
+        scratch,
+        hsaco=hsaco,
+        iterations=options.iterations,
+        tolerance=options.tolerance,
+        read_before=functools.partial(read_before, bundle),
+    )
+    run = functools.partial(process.run, kernel=kernel)
+    result = run(plan.runs)
+    plan, result = perturb(plan, result, bundle, scratch, run)
+    of = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
+    try:
+        verdict = classify(plan, result, bundle.capture, of)
+    except ReplayError as error:
         if options.check is None:
-            return verdict
-        return replace(verdict, checks=_checked(options.check, bundle, hsaco, device, Path(scratch), options, path))
+            raise
+        raise with_findings(error, _checked(subject, hsaco, scratch, options)) from None
+    if options.check is None:
+        return verdict
+    return replace(verdict, checks=_checked(subject, hsaco, scratch, options))
 
 
-def _checked(
-    checks: str, bundle: Bundle, hsaco: Path | None, device: native.Device, scratch: Path, options: Options, path: str
-) -> CheckResult:
-    """One more dispatch from the captured state, in the checked mode."""
-    files = write_check_files(checks, bundle.index, scratch)
+def _checked(subject: OnDevice, hsaco: Path | None, scratch: Path, options: Options) -> CheckResult:
+    """One more dispatch from the captured state, in the checked mode, which is that of a whole process."""
+    assert options.check is not None
+    bundle = subject.bundle
+    files = write_check_files(options.check, bundle.index, scratch)
     result = run_replay(
         bundle,
         (native.ReplayRun(hsaco=hsaco, expect_post=False),),
-        device,
+        subject.device,
         scratch,
         timeout_s=options.timeout_s * CHECKED_SLOWDOWN,
         withhold_variables=options.withhold_variables,
         check=files,
-        path=path,
+        path=subject.path,
     )
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
-
-
-def run_replay(
-    bundle: Bundle,
-    runs: Sequence[native.ReplayRun],
-    device: native.Device,
-    scratch: Path,
-    *,
-    timeout_s: float,
-    kernel: str | None = None,
-    withhold_variables: bool = False,
-    trace: Path | None = None,
-    check: native.CheckFiles | None = None,
-    path: str | None = None,
-) -> ReplayResult:
-    """One kerncap-replay process.
-
-    `kernel`: of whose code object a variant takes the place. `path` is how the user named the bundle, for the hint.
-
-    Raises: HostError, BundleError, ReplayError.
-    """
-    native_files = _native_for(path)
-    documents = bundle.write_documents(scratch)
-    blobs = {
-        digest: {"path": os.path.abspath(where.path), "offset": where.offset, "size": where.size}
-        for digest, where in bundle.blob_locations().items()
-    }
-    request, answer = scratch / "request.json", scratch / "result.json"
-    answer.unlink(missing_ok=True)
-    document = native.replay_request(
-        documents.capture,
-        documents.index,
-        blobs,
-        [replace(run, kernel=kernel) for run in runs],
-        agent=device.index if device.kind == "gpu" else 0,
-        timeout_s=timeout_s,
-        withhold_variables=withhold_variables,
-    )
-    native.write_document(request, document)
-    env = native.device_environment(device, native_files, os.environ, trace, check)
-    steps = len(bundle.capture.steps)
-    whole = sum(timeout_s * steps * (run.iterations + run.warmup) for run in runs) + _GRACE_S
-    done = proc.run(
-        [native_files.replay, request, answer], timeout_s=whole, env=env, on_stderr=_forward, keep_bytes=1 << 16
-    )
-    if not answer.is_file():
-        raise _no_answer(done, whole, path)
-    try:
-        result = parse_replay_result(json.loads(answer.read_text("utf-8")))
-    except ValueError as error:
-        raise ReplayError(f"kerncap-replay wrote no JSON: {error}", code="replay.bad-result") from error
-    if result.error is None:
-        return result
-    codes = [step.code_object for step in bundle.capture.steps]
-    return replace(result, error=_stopped_by(done.error_text, codes) or result.error)
-
-
-_NO_CODE = re.compile(r"no code at this address at pc (0x[0-9a-f]+)")
-
-
-def _stopped_by(said: str, codes: Sequence[CodeObject]) -> KerncapError | None:
-    """Why the virtual GPU stopped the queue: kerncap-replay sees a queue error only. Faults it reports itself."""
-    for stop in native.stops_in(said):
-        if stop.code != "vgpu.page-fault":
-            no_code = _NO_CODE.search(stop.text)
-            if no_code and any(c.load_va <= int(no_code[1], 16) < c.load_va + c.load_size for c in codes):
-                return ReplayError(
-                    "the kernel calls a function by an address that was stored in memory and that leads nowhere in the "
-                    "code object that is replayed",
-                    code="replay.code-address",
-                    hint="nm -C VARIANT  # it must keep the functions whose addresses are stored, under their names",
-                )
-            hint = "--device gpu  # and report the instruction"
-            return error_from_code(stop.code, stop.text, hint)
-    return None
-
-
-def _forward(piece: bytes) -> None:
-    for line in piece.decode("utf-8", "replace").splitlines():
-        log.info("%s", line)
-
-
-def _native_for(path: str | None) -> native.NativeFiles:
-    try:
-        files = native.find_native()
-        assert files.replay
-        return files
-    except HostError as error:
-        raise _with_container_hint(error, path) from None
-
-
-def _with_container_hint(error: HostError, path: str | None) -> HostError:
-    if path is None:
-        return error
-    return HostError(error.message, code=error.code, hint=typed("kerncap", "run", path))
-
-
-def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> KerncapError:
-    said = "\n".join(done.error_text.strip().splitlines()[-3:])
-    if done.returncode == _LOADER_FAILED and "shared librar" in said:
-        return _with_container_hint(
-            HostError(f"kerncap-replay does not start: {said}", code="host.no-hsa-runtime", hint=None), path
-        )
-    if done.timed_out:
-        return ReplayError(
-            f"the replay did not end within {limit_s:g} s", code="replay.timeout", hint=f"--timeout {limit_s * 4:g}"
-        )
-    how = f"exit code {done.returncode}" if done.returncode >= 0 else f"signal {-done.returncode}"
-    return ReplayError(
-        f"kerncap-replay ended with {how} and without a result" + (f": {said}" if said else ""),
-        code="replay.crashed",
-        hint="kerncap replay BUNDLE -vv  # shows what it said",
-    )
 
 
 def replaced_kernel(capture: Capture, named: str | None) -> str | None:

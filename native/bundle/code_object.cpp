@@ -146,6 +146,9 @@ KernelDescription read_kernel(const Json& value, const std::string& where) {
   kernel.wavefront_size = fields.u32(".wavefront_size");
   kernel.sgprs = fields.u32(".sgpr_count");
   kernel.vgprs = fields.u32(".vgpr_count");
+  if (fields.has(".agpr_count")) kernel.agprs = fields.u32(".agpr_count");
+  if (fields.has(".sgpr_spill_count")) kernel.sgpr_spills = fields.u32(".sgpr_spill_count");
+  if (fields.has(".vgpr_spill_count")) kernel.vgpr_spills = fields.u32(".vgpr_spill_count");
   if (fields.has(".uses_dynamic_stack")) kernel.dynamic_stack = fields.boolean(".uses_dynamic_stack");
   if (fields.has(".reqd_workgroup_size")) {
     const Json& sizes = fields.array(".reqd_workgroup_size", 3);

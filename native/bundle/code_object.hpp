@@ -31,7 +31,10 @@ struct KernelDescription {
   std::uint32_t max_workgroup_workitems = 0;
   std::uint32_t wavefront_size = 0;
   std::uint32_t sgprs = 0;
-  std::uint32_t vgprs = 0;
+  std::uint32_t vgprs = 0;  // gfx90a and later: with the accumulation registers
+  std::uint32_t agprs = 0;
+  std::uint32_t sgpr_spills = 0;
+  std::uint32_t vgpr_spills = 0;
   bool dynamic_stack = false;
   std::optional<std::array<std::uint32_t, 3>> required_workgroup;
   std::vector<KernelArgument> arguments;  // sorted by offset

@@ -1,13 +1,20 @@
-// kerncap-replay REQUEST.json RESULT.json: replays one captured dispatch at its captured addresses (docs/replay.md).
+// kerncap-replay REQUEST.json RESULT.json [--resident]: replays one captured dispatch at its captured addresses (docs/replay.md).
 // In: the request (docs/interfaces.md). Out: RESULT.json, written at once; exit status 0 when every run was executed and
 // compared, else by who must act. Called by Kerncap's Python side, on the host or in a container.
+//
+// --resident: after the first request, whose runs must succeed, each line ["REQUEST.json", "RESULT.json"] on standard input is one
+// more for the same capture, whose memory stays on the device; each answer is announced by a line on standard output. Ends when
+// standard input does, or at a dispatch that makes the device unusable.
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iostream>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -40,13 +47,33 @@ void put_error(Json& result, const Error& error) {
 
 class Replay {
  public:
-  Replay(char** argv, std::filesystem::path request, std::filesystem::path result)
-      : argv_(argv), request_path_(std::move(request)), result_path_(std::move(result)), result_(empty_result()) {}
+  explicit Replay(char** argv) : argv_(argv) {}
 
-  int run() {
+  int run(const std::filesystem::path& request, const std::filesystem::path& result, bool resident) {
+    const int status = answer(request, result);
+    if (status != 0 || !resident) return status;
+    announce();
+    for (std::string line; std::getline(std::cin, line);) {
+      const auto paths = Json::parse(line, nullptr, false);
+      if (!paths.is_array() || paths.size() != 2 || !paths[0].is_string() || !paths[1].is_string()) {
+        kerncap::log::error("usage.bad-request: a line that is not [\"REQUEST.json\", \"RESULT.json\"]");
+        return static_cast<int>(ExitCode::usage);
+      }
+      answer(paths[0].get<std::string>(), paths[1].get<std::string>());
+      announce();
+    }
+    return 0;
+  }
+
+ private:
+  // Returns the exit status that this request alone would have.
+  int answer(const std::filesystem::path& request, const std::filesystem::path& result_path) {
+    start_ = std::chrono::steady_clock::now();
+    result_path_ = result_path;
+    result_ = empty_result();
     int status = 0;
     try {
-      replay();
+      replay(request);
     } catch (const Error& error) {
       put_error(result_, error);
       status = static_cast<int>(error.exit_code());
@@ -57,25 +84,36 @@ class Replay {
     return write_result() ? status : static_cast<int>(ExitCode::host);
   }
 
- private:
-  void replay() {
-    replay::Request request =
-        replay::request_from_json(kerncap::read_json_file(request_path_, "usage.bad-request", kMaxRequestBytes));
-    const kerncap::Index index =
-        kerncap::index_from_json(kerncap::read_json_file(request.index, "bundle.malformed", kMaxIndexBytes));
-    const replay::CaptureInfo capture =
-        replay::capture_from_json(kerncap::read_json_file(request.capture, "bundle.malformed", kMaxCaptureBytes));
-    replay::check_steps(capture, index);
-    replay::check_ranges(request, index);
-    const auto spans = replay::spans_of(index.regions, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
-    replay::Reservation reservation;
+  void replay(const std::filesystem::path& path) {
+    replay::Request request = replay::request_from_json(kerncap::read_json_file(path, "usage.bad-request", kMaxRequestBytes));
+    if (!replayer_) {
+      load(request);
+    } else if (request.capture != first_.capture || request.index != first_.index || request.agent != first_.agent) {
+      throw Error("usage.bad-request", "a resident replay has one capture, on one device");
+    }
+    replay::check_ranges(request, index_);
+    if (!replayer_) {
+      reserve();
+      replayer_.emplace(*reservation_);
+      first_ = request;
+    }
+    replayer_->run({request, capture_, index_, spans_}, result_, [this] { abandon(); });
+  }
+
+  void load(const replay::Request& request) {
+    index_ = kerncap::index_from_json(kerncap::read_json_file(request.index, "bundle.malformed", kMaxIndexBytes));
+    capture_ = replay::capture_from_json(kerncap::read_json_file(request.capture, "bundle.malformed", kMaxCaptureBytes));
+    replay::check_steps(capture_, index_);
+    spans_ = replay::spans_of(index_.regions, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  }
+
+  void reserve() {
     try {
-      reservation = replay::Reservation(spans);
+      reservation_.emplace(spans_);
     } catch (const Error&) {
       replay::run_again(argv_);
       throw;
     }
-    replay::run_all({request, capture, index, spans}, reservation, result_, [this] { abandon(); });
   }
 
   // The device does not answer any more: no destructor may run, since HSA's would wait for it.
@@ -97,11 +135,21 @@ class Replay {
     }
   }
 
+  static void announce() {
+    std::puts("answered");
+    std::fflush(stdout);
+  }
+
   char** argv_;
-  std::filesystem::path request_path_;
   std::filesystem::path result_path_;
   Json result_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_;
+  kerncap::Index index_;
+  replay::CaptureInfo capture_;
+  std::vector<replay::Span> spans_;
+  replay::Request first_;
+  std::optional<replay::Reservation> reservation_;
+  std::optional<replay::Replayer> replayer_;
 };
 
 }  // namespace
@@ -111,9 +159,10 @@ int main(int argc, char** argv) {
     std::puts("kerncap-replay " KERNCAP_VERSION);
     return 0;
   }
-  if (argc != 3) {
-    kerncap::log::error("usage: kerncap-replay REQUEST.json RESULT.json");
+  const bool resident = argc == 4 && std::string(argv[3]) == "--resident";
+  if (argc != 3 && !resident) {
+    kerncap::log::error("usage: kerncap-replay REQUEST.json RESULT.json [--resident]");
     return static_cast<int>(ExitCode::usage);
   }
-  return Replay(argv, argv[1], argv[2]).run();
+  return Replay(argv).run(argv[1], argv[2], resident);
 }

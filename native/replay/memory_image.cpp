@@ -129,8 +129,8 @@ void MemoryImage::load_initial(const Task& task, const InitialState& initial, st
 }
 
 void MemoryImage::restore(const InitialState& initial) {
-  const bool repeated = last_initial_ == &initial;
-  last_initial_ = &initial;
+  const bool repeated = last_initial_ == initial;
+  if (!repeated) last_initial_ = initial;
   std::vector<Task*> wanted;
   for (Task& task : tasks_) {
     if (!region_va_[task.region]) continue;

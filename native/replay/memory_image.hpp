@@ -64,8 +64,7 @@ class MemoryImage {
   // Addresses of code: what the device holds is translated, everything else here speaks of captured addresses.
   void set_relocation(const Relocation& relocation);
 
-  // Brings everything into the initial state; only chunks that are not known to be in it are written. `initial` must live until
-  // the next call: its address tells whether it is the same state again.
+  // Brings everything into the initial state; only chunks that are not known to be in it are written.
   void restore(const InitialState& initial);
   // Reads everything back. Afterwards restore() with the same initial state writes only the chunks that had changed.
   ScanResult scan(const ScanRequest& request);
@@ -91,7 +90,7 @@ class MemoryImage {
   std::vector<std::optional<std::uint64_t>> region_va_;
   std::vector<Overlay> overlays_;
   Relocation relocation_;
-  const InitialState* last_initial_ = nullptr;
+  std::optional<InitialState> last_initial_;
 };
 
 }  // namespace kerncap::replay

@@ -26,6 +26,7 @@ struct InitialRange {
   std::uint64_t length = 0;
   ElementType type = ElementType::i8;  // of `perturbed` only
   std::uint64_t end() const noexcept { return offset + length; }
+  bool operator==(const InitialRange&) const = default;
 };
 
 struct InitialState {
@@ -33,6 +34,7 @@ struct InitialState {
   Kind kind = Kind::captured;
   std::uint64_t seed = 0;
   std::vector<InitialRange> ranges;  // sorted by region and offset, not overlapping, inside their regions
+  bool operator==(const InitialState&) const = default;
 };
 
 struct Expectation {

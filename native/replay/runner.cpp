@@ -44,14 +44,12 @@ Json ranges_to_json(const std::vector<ByteRange>& ranges) {
 class Runner {
  public:
   Runner(const ReplayInput& input, const Device& device, Json& result, const std::function<void()>& abandon)
-      : input_(input), device_(device), reader_(input.index, input.request.blobs), result_(result), abandon_(abandon),
-        modules_(device, input.capture, input.index, input.request) {
+      : input_(input), device_(device), result_(result), abandon_(abandon), modules_(device, input.capture, input.index, input.request) {
     check_runs();
   }
 
   // After the device memory is there.
-  void run(Dispatcher& dispatcher) {
-    MemoryImage image(device_, input_.index, reader_);
+  void run(MemoryImage& image, Dispatcher& dispatcher) {
     for (const RunRequest& run : input_.request.runs) {
       result_["runs"].push_back(Json::object());
       run_one(run, image, dispatcher, result_["runs"].back());
@@ -247,7 +245,6 @@ class Runner {
 
   const ReplayInput& input_;
   const Device& device_;
-  ChunkReader reader_;
   Json& result_;
   const std::function<void()>& abandon_;
   Modules modules_;
@@ -256,9 +253,25 @@ class Runner {
 
 }  // namespace
 
-void run_all(const ReplayInput& input, Reservation& reservation, Json& result, const std::function<void()>& abandon) {
-  const Runtime runtime;
-  const Device device = open_device(input.request.agent);
+// Ends in the opposite order.
+struct Replayer::Opened {
+  explicit Opened(const ReplayInput& input)
+      : device(open_device(input.request.agent)), reader(input.index, input.request.blobs) {}
+
+  Runtime runtime;
+  Device device;
+  ChunkReader reader;
+  std::optional<DeviceMemory> memory;
+  std::optional<Dispatcher> dispatcher;
+  std::optional<MemoryImage> image;
+};
+
+Replayer::Replayer(Reservation& reservation) : reservation_(reservation) {}
+Replayer::~Replayer() = default;
+
+void Replayer::run(const ReplayInput& input, Json& result, const std::function<void()>& abandon) {
+  if (!opened_) opened_ = std::make_unique<Opened>(input);
+  const Device& device = opened_->device;
   result["device"] = {{"agent", device.name}, {"isa", device.isa}, {"product", device.product}};
   check_target(device, input.capture.isa);
   std::uint64_t closure_bytes = 0;
@@ -271,12 +284,15 @@ void run_all(const ReplayInput& input, Reservation& reservation, Json& result, c
   result["memory"] = {{"closure_bytes", closure_bytes}, {"host_segment_bytes", host_bytes}, {"backing", "device"}};
   result["runs"] = Json::array();
 
-  Runner runner(input, device, result, abandon);  // opens every blob and loads every code object
-  const DeviceMemory memory(device, input.spans, reservation);
-  std::size_t packets = input.capture.steps();
-  for (const StepInfo& step : input.capture.later) packets += step.barriers_before.size();
-  Dispatcher dispatcher(device, packets);
-  runner.run(dispatcher);
+  Runner runner(input, device, result, abandon);  // loads every code object
+  if (!opened_->image) {
+    opened_->memory.emplace(device, input.spans, reservation_);
+    std::size_t packets = input.capture.steps();
+    for (const StepInfo& step : input.capture.later) packets += step.barriers_before.size();
+    opened_->dispatcher.emplace(device, packets);
+    opened_->image.emplace(device, input.index, opened_->reader);
+  }
+  runner.run(*opened_->image, *opened_->dispatcher);
   result["status"] = "ok";
 }
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from containers import DevContainer
+
+from kerncap.workflows.code import facts_from
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,3 +74,37 @@ def test_hostile_code_objects(dev_container: DevContainer) -> None:
         assert isa(dev_container, "code", folder / name).returncode in (0, 4), name
     assert isa(dev_container, "code", folder / "cut").returncode == 4
     assert isa(dev_container, "frobnicate").returncode == 2
+
+
+_REGISTERS = """#include <hip/hip_runtime.h>
+extern "C" __global__ void takes(const float* in, float* out) {
+  float all[COUNT];
+  for (int i = 0; i < COUNT; ++i) all[i] = in[i * 64 + threadIdx.x];
+  __builtin_amdgcn_s_barrier();
+  for (int i = 0; i < COUNT; ++i) out[(COUNT - 1 - i) * 64 + threadIdx.x] = all[i] * all[COUNT - 1 - i];
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_resources_are_the_compilers(dev_container: DevContainer, target: str) -> None:
+    """Registers and waves on a SIMD as the compiler's own remarks in the assembly give them."""
+    source = dev_container.work / "takes.hip"
+    source.write_text(_REGISTERS)
+    seen = set()
+    for count in (4, 40, 90, 130, 200):
+        stem = dev_container.work / f"takes-{target}-{count}"
+        flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O3", f"-DCOUNT={count}"]
+        dev_container.run(["hipcc", *flags, source, "-o", f"{stem}.hsaco"], check=True)
+        dev_container.run(["hipcc", *flags, "-S", source, "-o", f"{stem}.s"], check=True)
+        text = Path(f"{stem}.s").read_text()
+        said = {name: int(number) for name, number in re.findall(r"^; (\w+): (\d+)", text, re.MULTILINE)}
+        document = json.loads(isa(dev_container, "listing", f"{stem}.hsaco", "takes").stdout)
+        facts = facts_from(document)
+        assert facts.waves_per_simd == said["Occupancy"], (count, document["resources"], said)
+        assert facts.resources["scratch_bytes"] == said["ScratchSize"]
+        assert facts.mix["vmem"] >= 2 * count
+        assert facts.mix["wait"] >= 1
+        seen.add(said["Occupancy"])
+    assert len(seen) > 2
+    assert isa(dev_container, "listing", f"{stem}.hsaco", "missing").returncode == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -87,3 +88,35 @@ def test_missing_program_says_its_name() -> None:
         proc.run(["no-such-program-here"], timeout_s=5)
     assert caught.value.code == "host.program-missing"
     assert "no-such-program-here" in caught.value.message
+
+
+_ECHO = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print('got', line.strip(), flush=True)"
+
+
+def test_a_service_answers_line_by_line() -> None:
+    with proc.Service([sys.executable, "-c", _ECHO]) as service:
+        assert service.answer(60) == "ready"
+        for word in ("one", "zwölf"):
+            service.tell(word)
+            assert service.answer(60) == f"got {word}"
+    service.close()
+
+
+def test_a_service_that_ends_says_how() -> None:
+    code = "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nprint('why', file=sys.stderr)\nsys.exit(3)"
+    with proc.Service([sys.executable, "-c", code]) as service:
+        assert service.answer(60) == "ready"
+        service.tell("x")
+        ended = service.answer(60)
+        assert isinstance(ended, proc.Completed)
+        assert (ended.returncode, ended.error_text.strip(), ended.timed_out) == (3, "why", False)
+        service.tell("x")
+
+
+def test_a_service_that_does_not_answer_is_ended() -> None:
+    code = "import time\nprint('half', end='', flush=True)\ntime.sleep(600)"
+    with proc.Service([sys.executable, "-c", code]) as service:
+        ended = service.answer(0.5)
+        assert isinstance(ended, proc.Completed)
+        assert ended.timed_out
+        assert ended.returncode == -signal.SIGTERM

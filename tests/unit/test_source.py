@@ -103,7 +103,8 @@ def test_odd_values_in_a_database(tmp_path: Path, member: str | None) -> None:
         sound = {"directory": str(tmp_path), "file": "a.hip", "command": "hipcc -c a.hip"}
         database.write_text(json.dumps([sound | {member: value}] if member else value))
         try:
-            for entry in candidates(load_database(database), "_Z1ki", "k(int)", tmp_path):
+            found = candidates(load_database(database), "_Z1ki", "k(int)", tmp_path)
+            for entry in (*found.known, *found.including):
                 take_apart(entry.words, entry.cwd, entry.file)
         except CompileError:
             refused += 1
@@ -175,7 +176,11 @@ def test_candidates_by_object_then_text(tmp_path: Path) -> None:
         )
     )
     entries = load_database(database)
-    assert [e.file.name for e in candidates(entries, "_Z1kPi", "k(int*)", None)] == ["object.hip", "text.hip"]
+    found = candidates(entries, "_Z1kPi", "k(int*)", None)
+    assert [e.file.name for e in found.known] == ["object.hip", "text.hip"]
+    assert found.including == ()
+    found = candidates(entries, "_Z1kPi", "k(int*)", None, {tmp_path / "other.hip"})
+    assert [e.file.name for e in found.known] == ["other.hip", "object.hip", "text.hip"]
     with pytest.raises(CompileError) as error:
         candidates(entries, "_Z2kkPi", "kk(int*)", None)
     assert error.value.code == "compile.kernel-not-found"

@@ -1,7 +1,9 @@
 // kerncap-isa: what the virtual GPU's interpreter knows, as JSON on stdout.
 //   kerncap-isa rows        every instruction row of every target (schema kerncap.isa-rows/1)
 //   kerncap-isa code FILE   instructions of a code object by fidelity (schema kerncap.isa-code/1)
-// Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity` and scripts/.
+//   kerncap-isa listing FILE FUNCTION   one function, instruction by instruction (schema kerncap.isa-listing/1)
+// Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity`,
+// `kerncap diff --isa` and scripts/.
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -18,6 +20,7 @@
 #include "vgpu/isa/print/printer.hpp"
 #include "vgpu/isa/rows.hpp"
 #include "vgpu/tool/code_object.hpp"
+#include "vgpu/tool/listing.hpp"
 
 namespace kerncap::vgpu::tool {
 namespace {
@@ -137,11 +140,14 @@ Counted count(const Function& function, const CodeObject& object) {
   return out;
 }
 
-Json code_document(const std::string& path) {
+std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw std::runtime_error("cannot be opened");
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const CodeObject object = read_code_object(bytes);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Json code_document(const std::string& path) {
+  const CodeObject object = read_code_object(bytes_of(path));
   Json out{{"schema", "kerncap.isa-code/1"}, {"target", object.target_name}, {"known_target", object.known_target}, {"functions", Json::array()}};
   if (!object.known_target) return out;
   for (const Function& function : object.functions) {
@@ -157,15 +163,15 @@ int run(int argc, char** argv) {
   Json out;
   if (command == "rows" && argc == 2) {
     out = rows_document();
-  } else if (command == "code" && argc == 3) {
+  } else if ((command == "code" && argc == 3) || (command == "listing" && argc == 4)) {
     try {
-      out = code_document(argv[2]);
+      out = command == "code" ? code_document(argv[2]) : listing_document(bytes_of(argv[2]), argv[3]);
     } catch (const std::runtime_error& error) {
       std::cerr << "kerncap-isa: " << argv[2] << ": " << error.what() << "\n";
       return 4;
     }
   } else {
-    std::cerr << "usage: kerncap-isa rows | kerncap-isa code FILE\n";
+    std::cerr << "usage: kerncap-isa rows | kerncap-isa code FILE | kerncap-isa listing FILE FUNCTION\n";
     return 2;
   }
   // Names in a code object may hold any bytes.

@@ -1,0 +1,105 @@
+"""What a code object says of itself, read by LLVM's tools: symbols, line tables, compile units, machine code.
+
+In: an ELF file. Out: symbol values, file and line of addresses, the compile units, the code. Called by `trail` and
+`closure`, and by the check workflow for source lines. Without the tools (a host that has no LLVM) nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap import proc
+
+_VERSIONS = ("", "-21", "-19", "-17")
+_TIMEOUT_S = 60.0
+_MAX_TEXT_BYTES = 64 << 20
+_ATTRIBUTE = re.compile(r'^\s+DW_AT_(producer|language|name|comp_dir)\s+\((?:"(.*)"|(\w+))\)$')
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A DW_TAG_compile_unit."""
+
+    producer: str = ""
+    language: str = ""
+    """`DW_LANG_C_plus_plus_14`."""
+    name: str = ""
+    comp_dir: str = ""
+
+    @property
+    def file(self) -> Path | None:
+        """The main file, absolute unless the unit does not say where it was compiled."""
+        return Path(os.path.normpath(os.path.join(self.comp_dir, self.name))) if self.name else None
+
+
+def llvm_tool(name: str) -> str | None:
+    """A tool of any LLVM that the images or a ROCm installation have on the path; the newest of them first."""
+    rocm = f"/opt/rocm/llvm/bin/{name}"
+    return next((path for tool in (*(name + v for v in _VERSIONS), rocm) if (path := shutil.which(tool))), None)
+
+
+def symbol_value(elf: Path, name: str) -> int | None:
+    """Value of a dynamic symbol. None when it is not there, or without llvm-nm."""
+    tool = llvm_tool("llvm-nm")
+    if tool is None:
+        return None
+    argv = [tool, "--dynamic", "--defined-only", "--format=posix", str(elf)]
+    for line in proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[0] == name:
+            return int(words[2], 16)
+    return None
+
+
+def machine_code(elf: Path, scratch: Path) -> bytes | None:
+    """Section .text. None when there is none, or without llvm-objcopy."""
+    tool = llvm_tool("llvm-objcopy")
+    if tool is None:
+        return None
+    out = scratch / "text.bin"
+    done = proc.run([tool, f"--dump-section=.text={out}", str(elf), os.devnull], timeout_s=_TIMEOUT_S)
+    if not done.ok or not out.is_file():
+        return None
+    code = out.read_bytes()
+    out.unlink()
+    return code
+
+
+def lines_at(elf: Path, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
+    """File and line of the instruction at each address, of the innermost of inlined functions."""
+    tool, wanted = llvm_tool("llvm-symbolizer"), list(addresses)
+    if tool is None or not wanted:
+        return {}
+    argv = [tool, f"--obj={elf}", "--output-style=JSON", *(f"{address:#x}" for address in wanted)]
+    try:
+        answers = json.loads(proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text)
+    except ValueError:
+        return {}
+    found: dict[int, tuple[str, int]] = {}
+    for address, answer in zip(wanted, answers, strict=False):
+        named = [frame for frame in answer.get("Symbol", []) if frame.get("FileName") and frame.get("Line")]
+        if named:
+            found[address] = (str(named[0]["FileName"]), int(named[0]["Line"]))
+    return found
+
+
+def compile_units(elf: Path) -> tuple[Unit, ...]:
+    """The compile units, without what is in them."""
+    tool = llvm_tool("llvm-dwarfdump")
+    if tool is None:
+        return ()
+    argv = [tool, "--debug-info", "--show-children", "--recurse-depth=0", str(elf)]
+    text = proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text
+    units: list[dict[str, str]] = []
+    for line in text.splitlines():
+        if line.endswith("DW_TAG_compile_unit"):
+            units.append({})
+        elif units and (match := _ATTRIBUTE.match(line)):
+            units[-1].setdefault(match.group(1), match.group(2) or match.group(3) or "")
+    return tuple(Unit(**unit) for unit in units)

@@ -1,0 +1,119 @@
+"""What a kernel's machine code takes and does: registers, LDS, scratch, occupancy, instructions by unit.
+
+In: code objects and a kernel's name. Out: CodeFacts, what changed between two. Called by `loop` and `session`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kerncap import native, proc
+from kerncap.errors import UsageError
+
+_TIMEOUT_S = 120
+_GFX9 = ("gfx90a", "gfx942", "gfx950")
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Of one SIMD: vector registers of a lane, in which pieces they are given, how many waves it holds at most."""
+
+    total: int
+    granule: int
+    waves: int
+
+
+# Source: LLVM AMDGPUBaseInfo.cpp, getTotalNumVGPRs, getVGPRAllocGranule, getMaxWavesPerEU.
+def registers_of(target: str, wave_size: int) -> Registers:
+    if target in _GFX9:
+        return Registers(512, 8, 8)
+    return Registers(1536, 24, 16) if wave_size == 32 else Registers(768, 12, 16)
+
+
+@dataclass(frozen=True)
+class CodeFacts:
+    """One kernel. Bytes and registers are those of the code object's metadata; `mix` counts instructions by unit."""
+
+    target: str
+    wave_size: int
+    resources: Mapping[str, int]
+    mix: Mapping[str, int]
+    instructions: tuple[str, ...]
+
+    @property
+    def waves_per_simd(self) -> int:
+        """That fit by their vector registers (and scalar ones, where these are limited); LDS may allow fewer."""
+        file = registers_of(self.target, self.wave_size)
+        pieces = max(1, -(-self.resources["vgprs"] // file.granule))
+        waves = min(file.waves, file.total // (pieces * file.granule))
+        # Source: LLVM GCNSubtarget::getOccupancyWithNumSGPRs: more than 100 scalar registers leave room for 7 waves.
+        if self.target in _GFX9 and self.resources["sgprs"] > 100:
+            waves = min(waves, 7)
+        return waves
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "wave_size": self.wave_size,
+            "resources": dict(self.resources),
+            "waves_per_simd": self.waves_per_simd,
+            "instructions": len(self.instructions),
+            "mix": dict(self.mix),
+        }
+
+
+def facts_of(hsaco: Path, mangled: str) -> CodeFacts:
+    """Raises: HostError `host.no-native-files`; UsageError `usage.not-a-code-object`."""
+    done = proc.run([native.find_native().isa, "listing", hsaco, mangled], timeout_s=_TIMEOUT_S, keep_bytes=256 << 20)
+    if not done.ok:
+        raise UsageError(
+            f"{hsaco}: the code cannot be listed: {done.error_text.strip()[-300:]}", code="usage.not-a-code-object"
+        )
+    return facts_from(json.loads(done.stdout))
+
+
+def facts_from(document: Mapping[str, Any]) -> CodeFacts:
+    """Of a `kerncap.isa-listing/1` document."""
+    lines = document["instructions"]
+    mix = Counter(str(line["group"]) for line in lines)
+    return CodeFacts(
+        document["target"],
+        document["wave_size"],
+        {name: int(value) for name, value in (document["resources"] or {}).items()},
+        dict(sorted(mix.items())),
+        tuple(str(line["text"]) for line in lines),
+    )
+
+
+_SHOWN = {
+    "vgprs": "VGPRs",
+    "agprs": "AccVGPRs",
+    "sgprs": "SGPRs",
+    "vgpr_spills": "VGPR spills",
+    "sgpr_spills": "SGPR spills",
+    "lds_bytes": "bytes of LDS",
+    "scratch_bytes": "bytes of scratch",
+}
+
+
+def changes(before: CodeFacts, after: CodeFacts) -> list[str]:
+    """`VGPRs 24 to 32`, `waves/SIMD 8 to 7`, `valu 40 to 44`: what is no longer the same."""
+    found = [
+        f"{text} {before.resources[name]} to {after.resources[name]}"
+        for name, text in _SHOWN.items()
+        if before.resources.get(name) != after.resources.get(name)
+    ]
+    if before.waves_per_simd != after.waves_per_simd:
+        found.append(f"waves/SIMD {before.waves_per_simd} to {after.waves_per_simd}")
+    for unit in sorted({*before.mix, *after.mix}):
+        old, new = before.mix.get(unit, 0), after.mix.get(unit, 0)
+        if old != new:
+            found.append(f"{unit} {old} to {new}")
+    if not found and before.instructions != after.instructions:
+        found.append("other instructions of the same kinds")
+    return found

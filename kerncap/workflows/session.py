@@ -1,0 +1,103 @@
+"""A bundle that is loaded once and judged many times: its memory stays on the device between variants.
+
+In: a bundle, a device. Out: a Verdict for each code object or source. `kerncap.Session` of the Python API; called by
+`kerncap loop`.
+
+    with Session("attention.kcap", device="gpu") as session:
+        baseline = session.evaluate()
+        verdict = session.evaluate("variant.hsaco")
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+from kerncap.bundle.content import write_code_object
+from kerncap.results import Verdict
+from kerncap.scratch import Scratch
+from kerncap.verdict.plan import Tolerance
+from kerncap.workflows.code import CodeFacts, facts_of
+from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
+from kerncap.workflows.replay_process import ReplayProcess
+
+
+class Session:
+    """One bundle on one device. Not for several threads at a time. Use it as a context manager, or call `close()`.
+
+    `device`: as `--device`. `timeout_s`: seconds that one dispatch may take. `only`: one dispatch of a sequence.
+    A variant that faults or does not end costs the memory on the device, which is restored for the next one.
+
+    Raises: BundleError, HostError, UsageError.
+    """
+
+    def __init__(
+        self, bundle: str | os.PathLike[str], *, device: str = "auto", timeout_s: float = 60.0, only: int | None = None
+    ) -> None:
+        self._subject: OnDevice = on_device(os.fspath(bundle), device, only)
+        self._timeout_s = timeout_s
+        self._scratch = Scratch("kerncap-session-")
+        folder = Path(self._scratch.__enter__())
+        self._process = ReplayProcess(
+            self._subject.bundle,
+            self._subject.device,
+            folder,
+            timeout_s=timeout_s,
+            path=self._subject.path,
+            resident=True,
+        )
+
+    @property
+    def device(self) -> str:
+        """`vgpu:gfx942`, `gpu:0`."""
+        return str(self._subject.device)
+
+    def evaluate(
+        self,
+        hsaco: str | os.PathLike[str] | None = None,
+        *,
+        iterations: int = 2,
+        atol: float = 0.0,
+        rtol: float = 0.0,
+        kernel: str | None = None,
+        check: str | None = None,
+    ) -> Verdict:
+        """Judge a code object, or the captured one, as `kerncap validate` does: outputs poisoned, inputs perturbed.
+
+        Raises: ReplayError, UsageError, HostError.
+        """
+        options = Options(
+            hsaco=Path(hsaco) if hsaco is not None else None,
+            iterations=iterations,
+            tolerance=Tolerance(atol, rtol),
+            timeout_s=self._timeout_s,
+            kernel=kernel,
+            check=check,
+        )
+        with Scratch("kerncap-evaluate-") as scratch:
+            return judge_with(self._process, self._subject, options, Path(scratch))
+
+    def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:
+        """Registers, LDS, scratch, occupancy and instructions of a code object's kernel, or of the captured one.
+
+        Raises: HostError, UsageError `usage.not-a-code-object`.
+        """
+        kernel = self._subject.bundle.capture.kernel.name
+        if hsaco is not None:
+            return facts_of(Path(hsaco), kernel)
+        with Scratch("kerncap-code-") as scratch:
+            return facts_of(write_code_object(self._subject.bundle, Path(scratch, "captured.hsaco")), kernel)
+
+    def close(self) -> None:
+        """Give the device its memory back."""
+        self._process.close()
+        self._scratch.__exit__(None, None, None)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

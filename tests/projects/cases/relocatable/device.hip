@@ -1,0 +1,3 @@
+#include "program.hpp"
+
+__device__ float twice(float x) { return constant(2.0f, 3.0f) * x; }

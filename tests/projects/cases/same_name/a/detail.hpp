@@ -1,0 +1,3 @@
+#pragma once
+
+constexpr float factor_of_a = 2.0f;
