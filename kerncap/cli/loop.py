@@ -52,7 +52,7 @@ def loop(
     if rounds is not None:
         options.check_count("--rounds", rounds, 1, 1 << 30)
     if hsaco is not None and trust:
-        raise UsageError("--trust compiles, and --hsaco does not", code="usage.option-alone", hint="without --trust")
+        raise UsageError("--trust compiles, and --hsaco does not", code="usage.option-alone", hint="--hsaco FILE")
     watched = hsaco if hsaco is not None else loops.watched_source(reproducer)
 
     def compile_to(output: Path) -> str | None:
