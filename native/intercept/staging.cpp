@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.hpp"
@@ -12,6 +13,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr auto copy_limit = std::chrono::seconds(60);
+constexpr auto settle_limit = std::chrono::seconds(5);  // for a copy whose bytes nobody wants any more
 constexpr std::size_t reader_bytes = 4096;
 
 bool never() { return false; }
@@ -55,7 +57,8 @@ void StagingBuffer::start_device(std::uint64_t va, hsa_agent_t reader, hsa_agent
   done_.set(1);
   const auto status = hsa().amd.hsa_amd_memory_async_copy_fn(pinned_, host, reinterpret_cast<const void*>(va), reader, size_, 0,
                                                              nullptr, done_.handle());
-  if (status != HSA_STATUS_SUCCESS) failure_ = "copy refused: " + status_text(status);
+  in_flight_ = status == HSA_STATUS_SUCCESS;
+  if (!in_flight_) failure_ = "copy refused: " + status_text(status);
 }
 
 void StagingBuffer::start_host(std::uint64_t host_ptr) {
@@ -68,6 +71,7 @@ std::span<const std::byte> StagingBuffer::finish(std::string& failure) {
       // The buffer stays the copy engine's: nothing more may be read through it.
       throw Error("capture.copy-timeout", "a copy from device memory did not end within 60 s");
     }
+    in_flight_ = false;
     if (done_.value() < 0) failure_ = "copy failed";
   }
   failure = failure_;
@@ -92,8 +96,12 @@ Staging::Staging(const Topology& topology, std::size_t buffer_bytes, std::size_t
   }
 }
 
+bool StagingBuffer::settle() const { return !in_flight_ || wait_done(done_, Clock::now() + settle_limit, never) == Waited::Done; }
+
 Staging::~Staging() {
-  if (pinned_ != nullptr) hsa().amd.hsa_amd_memory_pool_free_fn(pinned_);
+  // After an error copies may be on their way: memory that an engine still writes is not given back.
+  const bool settled = std::ranges::all_of(buffers_, [](const auto& buffer) { return buffer->settle(); });
+  if (pinned_ != nullptr && settled) hsa().amd.hsa_amd_memory_pool_free_fn(pinned_);
   if (mapped_ != nullptr) ::munmap(mapped_, total_bytes_);
 }
 

@@ -29,6 +29,8 @@ class StagingBuffer {
   void start(const Allocation& region, std::uint64_t at, std::size_t size, hsa_agent_t reader, hsa_agent_t host);
   // Waits for it. Absent bytes come with the reason.
   std::span<const std::byte> finish(std::string& failure);
+  // A copy that was started and not finished has ended, which is waited for. False: it has not.
+  bool settle() const;
   // For bytes that come from elsewhere.
   std::span<std::byte> room(std::size_t size) const { return {pinned_, size}; }
 
@@ -46,6 +48,7 @@ class StagingBuffer {
   std::uint64_t fd_offset_;
   std::size_t size_ = 0;
   bool device_ = false;
+  bool in_flight_ = false;
   std::string failure_;
 };
 

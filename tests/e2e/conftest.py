@@ -24,10 +24,7 @@ _ONE_SUITE = (
     "test_isa_conformance.py",
     "test_no_harm.py",
     "test_sequences.py",
-    "test_source_cases.py",
 )
-# What another target adds to these is another compile of the same source.
-_ONE_TARGET = ("test_source_cases.py",)
 
 
 def in_subset(suite: str, target: str, case_number: int) -> bool:
@@ -55,8 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.name in _ONE_SUITE and "[sid" in item.nodeid:
             item.add_marker(pytest.mark.full)
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if item.path.name in _ONE_TARGET and parameters.get("target", TARGETS[0]) != TARGETS[0]:
-            item.add_marker(pytest.mark.full)
         if {"suite", "target", "case"} <= set(parameters):
             number = CASES.index(parameters["case"])
             if not in_subset(parameters["suite"], parameters["target"], number):

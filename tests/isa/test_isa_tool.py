@@ -106,5 +106,5 @@ def test_resources_are_the_compilers(dev_container: DevContainer, target: str) -
         assert facts.mix["vmem"] >= 2 * count
         assert facts.mix["wait"] >= 1
         seen.add(said["Occupancy"])
-    assert len(seen) > 2
+    assert len(seen) > 1
     assert isa(dev_container, "listing", f"{stem}.hsaco", "missing").returncode == 4
