@@ -67,7 +67,7 @@ def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, datab
         unit = find_unit(entries, wanted, source_dir, trail.main_files)
     except CompileError as error:
         if error.code in _NOT_FOUND:
-            raise explained(error, trail, wanted.mangled, source_dir) from None
+            raise explained(error, trail, source_dir) from None
         raise
     if unit.same_code is False:
         log.warning(

@@ -71,8 +71,8 @@ def machine_code(elf: Path, scratch: Path) -> bytes | None:
     return code
 
 
-def lines_at(elf: Path, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
-    """File and line of the instruction at each address, of the innermost of inlined functions."""
+def lines_at(elf: Path, addresses: Iterable[int], *, outermost: bool = False) -> dict[int, tuple[str, int]]:
+    """File and line of each address: of the innermost of the functions inlined there, or of that which holds them."""
     tool, wanted = llvm_tool("llvm-symbolizer"), list(addresses)
     if tool is None or not wanted:
         return {}
@@ -85,7 +85,8 @@ def lines_at(elf: Path, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
     for address, answer in zip(wanted, answers, strict=False):
         named = [frame for frame in answer.get("Symbol", []) if frame.get("FileName") and frame.get("Line")]
         if named:
-            found[address] = (str(named[0]["FileName"]), int(named[0]["Line"]))
+            frame = named[-1 if outermost else 0]
+            found[address] = (str(frame["FileName"]), int(frame["Line"]))
     return found
 
 

@@ -24,39 +24,38 @@ _WITHOUT_SOURCE = (
 
 @dataclass(frozen=True)
 class Trail:
-    """What is known of a kernel's source from its code object."""
+    """What is known of a kernel's source from its code object; nothing without debug information or LLVM's tools."""
 
+    code_object: Path | None
+    mangled: str
     units: tuple[Unit, ...]
-    defined_in: Path | None
-    """The file with the kernel's first line, a header perhaps."""
 
     @property
     def main_files(self) -> tuple[Path, ...]:
         return tuple(file for unit in self.units if (file := unit.file) is not None)
 
+    def defined_in(self) -> Path | None:
+        """The file with the kernel's first line, a header perhaps. Asks LLVM's tools."""
+        if self.code_object is None or not self.units:
+            return None
+        entry = symbol_value(self.code_object, self.mangled)
+        line = None if entry is None else lines_at(self.code_object, [entry], outermost=True).get(entry)
+        return None if line is None else Path(line[0])
+
 
 def read_trail(code_object: Path | None, mangled: str) -> Trail:
-    """Nothing is known without debug information, or without LLVM's tools."""
-    if code_object is None:
-        return Trail((), None)
-    units = compile_units(code_object)
-    if not units:
-        return Trail((), None)
-    entry = symbol_value(code_object, mangled)
-    line = lines_at(code_object, [entry]).get(entry) if entry is not None else None
-    return Trail(units, Path(line[0]) if line else None)
+    """Of the code object that ran, if it lies in a file."""
+    return Trail(code_object, mangled, () if code_object is None else compile_units(code_object))
 
 
-def explained(error: CompileError, trail: Trail, mangled: str, source_dir: Path | None) -> CompileError:
+def explained(error: CompileError, trail: Trail, source_dir: Path | None) -> CompileError:
     """The error, with what the code object says about the missing source and a hint that fits."""
-    why, hint = _why(trail, mangled, source_dir)
-    if hint is None:
-        return CompileError(f"{error.message}; {why}", code=error.code, hint=error.hint) if why else error
-    return CompileError(f"{error.message}; {why}", code=error.code, hint=hint)
+    why, hint = _why(trail, source_dir)
+    return CompileError(f"{error.message}; {why}", code=error.code, hint=hint or error.hint)
 
 
-def _why(trail: Trail, mangled: str, source_dir: Path | None) -> tuple[str, str | None]:
-    if _TENSILE.match(mangled):
+def _why(trail: Trail, source_dir: Path | None) -> tuple[str, str | None]:
+    if _TENSILE.match(trail.mangled):
         return (
             "it is a kernel of Tensile (rocBLAS, hipBLASLt): generated assembly, of which no source exists",
             _WITHOUT_SOURCE,
@@ -68,7 +67,7 @@ def _why(trail: Trail, mangled: str, source_dir: Path | None) -> tuple[str, str 
         return f"it was assembled, from {units[0].file}: there is no HIP source", _WITHOUT_SOURCE
     if any(_RUNTIME_COMPILED.search(str(unit.file)) for unit in units):
         return "it was compiled while the application ran (hiprtc), from text that is no file", _WITHOUT_SOURCE
-    place = trail.defined_in or next(iter(trail.main_files), None)
+    place = trail.defined_in() or next(iter(trail.main_files), None)
     if place is None:
         return (
             "its code object has no line tables that would name a file: a library without debug information, or code "
@@ -81,11 +80,11 @@ def _why(trail: Trail, mangled: str, source_dir: Path | None) -> tuple[str, str 
         return f"its line tables name {place}, which is not on this machine", _WITHOUT_SOURCE
     return (
         f"its line tables name {place}",
-        f"{typed('--source-dir', _project_of(place, trail))}  # or the folder of its build",
+        f"{typed('--source-dir', _project_of(place))}  # or the folder of its build",
     )
 
 
-def _project_of(place: Path, trail: Trail) -> Path:
+def _project_of(place: Path) -> Path:
     """The nearest folder above the file with a compile database or a build file, else the file's own."""
     for folder in place.parents:
         if any(

@@ -104,6 +104,50 @@ def test_source_that_cannot_be_carried_does_not_lose_the_capture(workbench: Work
     assert "carries no source" in said["stderr"]
 
 
+def test_a_kernel_whose_source_lies_elsewhere(workbench: Workbench) -> None:
+    """Line tables tell where."""
+    folder, other = workbench.work / "elsewhere", workbench.work / "other"
+    folder.mkdir()
+    other.mkdir()
+    (other / "compile_commands.json").write_text("[]")
+    source = shutil.copy(workbench.sources / "vector_add.hip", folder)
+    argv = ["hipcc", "--offload-arch=gfx942", "-O2", "-g", f"-I{workbench.sources}", source, "-o", folder / "app"]
+    workbench.container.run(argv, cwd=folder, check=True)
+    out = workbench.work / "elsewhere.kcap"
+    options = ["-o", out, "--device", "vgpu:gfx942", "--source-dir", other]
+    said = workbench.error(8, "extract", "vector_add", *options, "--", folder / "app")
+    assert f"its line tables name {source}" in said["stderr"]
+    assert f"--source-dir {folder}" in said["stderr"]
+
+
+def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench) -> None:
+    """Both files have the mangled symbol; without debug information only the machine code tells which is meant."""
+    folder = workbench.work / "anonymous"
+    folder.mkdir()
+    kernel = "namespace { __global__ void step(float* x) { x[threadIdx.x] *= FACTOR; } }"
+    memory = "float* x; if (hipMalloc(&x, 256) || hipMemset(x, 0, 256)) return 1;"
+    launch = f"{{ {memory} step<<<1, 64>>>(x); return hipDeviceSynchronize(); }}"
+    entries = []
+    options = ["--offload-arch=gfx942", "-O2"]
+    for name, factor in (("one", "3.0f"), ("two", "7.0f")):
+        text = f"#include <hip/hip_runtime.h>\n{kernel.replace('FACTOR', factor)}\nint {name}() {launch}\n"
+        (folder / f"{name}.hip").write_text(text)
+        command = ["hipcc", *options, "-c", f"{name}.hip", "-o", f"{name}.o"]
+        entries.append({"directory": str(folder), "file": f"{name}.hip", "arguments": command})
+        workbench.container.run(command, cwd=folder, check=True)
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+    (folder / "main.cpp").write_text("int one(); int two();\nint main() { return one() || two(); }\n")
+    workbench.container.run(["hipcc", *options, "-c", "main.cpp", "-o", "main.o"], cwd=folder, check=True)
+    workbench.container.run(["hipcc", "main.o", "one.o", "two.o", "-o", "app"], cwd=folder, check=True)
+    for dispatch, name in ((0, "one"), (1, "two")):
+        out = workbench.work / f"anonymous-{dispatch}.kcap"
+        argv = ["extract", "step", "--dispatch", str(dispatch), "-o", out, "--device", "vgpu:gfx942"]
+        done = workbench.kerncap(*argv, "--source-dir", folder, "--", folder / "app")
+        assert done.returncode == 0, done.stderr
+        compiled = json.loads((out / "compile.json").read_text())
+        assert (compiled["main"], compiled["same_code"]) == (str(folder / f"{name}.hip"), True)
+
+
 def environment() -> dict[str, str]:
     """For this checkout's kerncap in another working directory."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}
