@@ -22,14 +22,12 @@ def loop(
     hsaco: Annotated[
         Path | None, typer.Option("--hsaco", help="Compile nothing: judge this code object whenever it changes.")
     ] = None,
-    atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
-    rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
-    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 3,
+    atol: options.AtolOption = 0.0,
+    rtol: options.RtolOption = 0.0,
+    iterations: options.IterationsOption = 3,
     device: options.DeviceOption = "auto",
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Compile on this machine: the source may read any file that you can.")
-    ] = False,
+    timeout: options.DispatchTimeoutOption = 60.0,
+    trust: options.TrustOption = False,
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="End after so many; exit with the last verdict's code.")
     ] = None,
@@ -45,9 +43,7 @@ def loop(
     from kerncap.workflows.session import Session
 
     set_verbosity(verbose)
-    for name, value in (("--atol", atol), ("--rtol", rtol)):
-        options.not_negative(name, value, "1e-5")
-    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_judging(atol, rtol, iterations)
     options.check_seconds("--timeout", timeout, "60")
     if rounds is not None:
         options.check_count("--rounds", rounds, 1, 1 << 30)
@@ -80,8 +76,8 @@ def loop(
 def _line(one: Round, *, model: bool) -> str:
     """`2: x.hip: compiled in 1.9 s, equivalent, 1.31 times the speed, judged in 0.2 s`."""
     words = []
-    if one.compile_s is not None:
-        words.append(f"compiled in {one.compile_s:.1f} s" if one.judge_s is not None or one.verdict else "")
+    if one.compile_s is not None and one.judge_s is not None:
+        words.append(f"compiled in {one.compile_s:.1f} s")
     if one.verdict is not None:
         words.append(one.verdict.verdict)
         if one.verdict.mismatch_bytes:
@@ -91,11 +87,10 @@ def _line(one: Round, *, model: bool) -> str:
         words.append(f"judged in {one.judge_s:.1f} s")
     if one.difference:
         words.append(one.difference)
+    if one.error is not None:
+        words.append(f"{one.error.message} [{one.error.code}]")
     names = ", ".join(path.name for path in one.changed[:3]) + (", ..." if len(one.changed) > 3 else "")
-    head = f"{one.number}: " + (f"{names}: " if names else "") + ", ".join(word for word in words if word)
-    if one.error is None:
-        return head
-    return f"{head}{one.error.message} [{one.error.code}]"
+    return f"{one.number}: " + (f"{names}: " if names else "") + ", ".join(words)
 
 
 def register(app: typer.Typer) -> None:

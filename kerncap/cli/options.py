@@ -158,6 +158,13 @@ SelfCheckOption = Annotated[
 HsacoOption = Annotated[
     Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
 ]
+AtolOption = Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")]
+RtolOption = Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")]
+IterationsOption = Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")]
+DispatchTimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Compile on this machine: the source may read any file that you can.")
+]
 CheckOption = Annotated[
     str | None,
     typer.Option("--check", help="Also look for errors (virtual GPU): memory, race, hazards, joined by +, or all."),
@@ -228,6 +235,13 @@ def not_negative(name: str, value: float, example: str) -> None:
     """Raises: UsageError `usage.number` when a number is less than 0 or no number."""
     if not math.isfinite(value) or value < 0:
         raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} {example}")
+
+
+def check_judging(atol: float, rtol: float, iterations: int) -> None:
+    """Raises: UsageError `usage.number`."""
+    for name, value in (("--atol", atol), ("--rtol", rtol)):
+        not_negative(name, value, "1e-5")
+    check_count("--iterations", iterations, 1, MAX_ITERATIONS)
 
 
 class OptionalKernel(typer.core.TyperCommand):

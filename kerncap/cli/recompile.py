@@ -14,9 +14,7 @@ from kerncap.cli.output import note, print_json, say, set_verbosity
 def recompile(
     bundle: options.LocalBundle,
     output: Annotated[Path, typer.Option("-o", "--output", help="The code object to write.")],
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Compile on this machine: the source may read any file that you can.")
-    ] = False,
+    trust: options.TrustOption = False,
     image: Annotated[
         str | None, typer.Option("--image", help="Runtime image of the sandbox; default: the one with the same clang.")
     ] = None,

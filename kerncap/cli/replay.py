@@ -13,9 +13,9 @@ from kerncap.cli.output import set_verbosity
 def replay(
     bundle: options.LocalBundle,
     hsaco: options.HsacoOption = None,
-    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 1,
+    iterations: options.IterationsOption = 1,
     device: options.DeviceOption = "auto",
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
+    timeout: options.DispatchTimeoutOption = 60.0,
     withhold_variables: Annotated[
         bool, typer.Option("--withhold-variables", help="Leave module variables as the code object has them.")
     ] = False,

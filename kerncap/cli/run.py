@@ -28,9 +28,9 @@ def run(
     recompile: Annotated[
         bool, typer.Option("--recompile", help="Judge the bundle's own source, compiled in another container before.")
     ] = False,
-    atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
-    rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
-    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
+    atol: options.AtolOption = 0.0,
+    rtol: options.RtolOption = 0.0,
+    iterations: options.IterationsOption = 2,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that each container may take.")] = 900.0,
     memory: options.MemoryOption = None,
     plain_http: options.PlainHttpOption = False,
@@ -51,9 +51,7 @@ def run(
     set_verbosity(verbose)
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
-    for name, value in (("--atol", atol), ("--rtol", rtol)):
-        options.not_negative(name, value, "1e-5")
-    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_judging(atol, rtol, iterations)
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)

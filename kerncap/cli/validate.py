@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from kerncap.cli import options
@@ -13,11 +11,11 @@ from kerncap.cli.output import set_verbosity
 def validate(
     bundle: options.LocalBundle,
     hsaco: options.HsacoOption = None,
-    atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")] = 0.0,
-    rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")] = 0.0,
-    iterations: Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")] = 2,
+    atol: options.AtolOption = 0.0,
+    rtol: options.RtolOption = 0.0,
+    iterations: options.IterationsOption = 2,
     device: options.DeviceOption = "auto",
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")] = 60.0,
+    timeout: options.DispatchTimeoutOption = 60.0,
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
@@ -31,9 +29,7 @@ def validate(
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
-    for name, value in (("--atol", atol), ("--rtol", rtol)):
-        options.not_negative(name, value, "1e-5")
-    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    options.check_judging(atol, rtol, iterations)
     options.check_seconds("--timeout", timeout, "60")
     options.check_of_kernel(kernel, has_variant=hsaco is not None)
     chosen = Options(

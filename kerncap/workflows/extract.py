@@ -28,7 +28,7 @@ from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import Wanted, carry_source
 from kerncap.verdict.write_set import TracedSet, read_trace
-from kerncap.workflows.replay_process import run_replay
+from kerncap.workflows.replay_process import ReplayProcess
 
 log = logging.getLogger(__name__)
 
@@ -181,9 +181,8 @@ def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:
         trace = Path(scratch, "trace.jsonl") if device.kind == "vgpu" else None
         runs = [native.ReplayRun(iterations=request.self_check)]
         try:
-            result = run_replay(
-                bundle, runs, device, Path(scratch), timeout_s=_self_check_limit_s(request.order, bundle), trace=trace
-            )
+            limit_s = _self_check_limit_s(request.order, bundle)
+            result = ReplayProcess(bundle, device, Path(scratch), timeout_s=limit_s, trace=trace).run(runs)
             if result.error is not None:
                 raise result.error
         except KerncapError as error:

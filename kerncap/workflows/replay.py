@@ -31,7 +31,7 @@ from kerncap.workflows.check import (
     write_check_files,
 )
 from kerncap.workflows.perturbed import perturb
-from kerncap.workflows.replay_process import ReplayProcess, run_replay
+from kerncap.workflows.replay_process import ReplayProcess
 
 log = logging.getLogger(__name__)
 
@@ -138,9 +138,8 @@ def _checked(subject: OnDevice, hsaco: Path | None, scratch: Path, options: Opti
     assert options.check is not None
     bundle = subject.bundle
     files = write_check_files(options.check, bundle.index, scratch)
-    result = run_replay(
+    process = ReplayProcess(
         bundle,
-        (native.ReplayRun(hsaco=hsaco, expect_post=False),),
         subject.device,
         scratch,
         timeout_s=options.timeout_s * CHECKED_SLOWDOWN,
@@ -148,6 +147,7 @@ def _checked(subject: OnDevice, hsaco: Path | None, scratch: Path, options: Opti
         check=files,
         path=subject.path,
     )
+    result = process.run((native.ReplayRun(hsaco=hsaco, expect_post=False),))
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
 

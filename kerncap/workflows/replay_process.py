@@ -126,35 +126,6 @@ class ReplayProcess:
         return None
 
 
-def run_replay(
-    bundle: Bundle,
-    runs: Sequence[native.ReplayRun],
-    device: native.Device,
-    scratch: Path,
-    *,
-    timeout_s: float,
-    withhold_variables: bool = False,
-    trace: Path | None = None,
-    check: native.CheckFiles | None = None,
-    path: str | None = None,
-) -> ReplayResult:
-    """One kerncap-replay process.
-
-    Raises: HostError, BundleError, ReplayError.
-    """
-    process = ReplayProcess(
-        bundle,
-        device,
-        scratch,
-        timeout_s=timeout_s,
-        withhold_variables=withhold_variables,
-        trace=trace,
-        check=check,
-        path=path,
-    )
-    return process.run(runs)
-
-
 _NO_CODE = re.compile(r"no code at this address at pc (0x[0-9a-f]+)")
 
 

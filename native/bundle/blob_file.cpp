@@ -85,8 +85,10 @@ void BlobFile::close() {
   seek_table_ = {};
 }
 
-Blob BlobFile::name() {
-  const Blob blob{digest_of(temporary_, size_), size_};
+Blob BlobFile::name() { return name(digest_of(temporary_, size_)); }
+
+Blob BlobFile::name(const Sha256Digest& digest) {
+  const Blob blob{digest, size_};
   const std::filesystem::path path = directory_ / to_hex(blob.digest);
   if (::rename(temporary_.c_str(), path.c_str()) != 0) throw system_error("cannot rename to " + printable(path.native()), errno);
   named_ = true;

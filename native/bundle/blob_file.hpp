@@ -30,8 +30,9 @@ class BlobFile {
   void append_seek_table();
   // No more is written. Neither waits for the disk nor reads anything: an application may be held meanwhile.
   void close();
-  // After close(): reads what was written, for its digest.
+  // After close(). Without a digest it is that of what was written, which is read for it.
   Blob name();
+  Blob name(const Sha256Digest& digest);
 
  private:
   void start_writing_out();

@@ -360,7 +360,7 @@ Blob ChunkWriter::write_blob(const std::filesystem::path& blob_directory, std::s
   BlobFile file(blob_directory);
   file.append(bytes);
   file.close();
-  return file.name();
+  return file.name(sha256(bytes));
 }
 
 void ChunkWriter::sync_blobs(const std::filesystem::path& blob_directory) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 namespace kerncap::vgpu::tool {
@@ -110,6 +111,17 @@ CodeObject read_code_object(const std::string& bytes) {
   object.wave_size = family(object.target) != isa::Family::gfx9 && (wave32 || !described) ? 32 : 64;
   for (Function& f : object.functions) f.kernel = std::find(kernels.begin(), kernels.end(), f.name) != kernels.end();
   return object;
+}
+
+void each_instruction(const Function& function, const CodeObject& object,
+                      const std::function<void(const isa::Decoded&, std::size_t offset)>& visit) {
+  const std::span<const std::uint32_t> words(function.words);
+  for (std::size_t at = 0; at < words.size();) {
+    const isa::Decoded decoded = isa::decode(object.target, object.wave_size,
+                                             words.subspan(at, std::min<std::size_t>(4, words.size() - at)), function.va + 4 * at);
+    visit(decoded, 4 * at);
+    at += std::max<std::size_t>(1, decoded.inst.size_bytes / 4u);
+  }
 }
 
 }  // namespace kerncap::vgpu::tool

@@ -2,10 +2,13 @@
 // In: the bytes of an ELF file. Out: target, wave size and the words of each function. Called by kerncap-isa.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "vgpu/isa/decode/decoder.hpp"
 #include "vgpu/isa/target.hpp"
 
 namespace kerncap::vgpu::tool {
@@ -27,5 +30,9 @@ struct CodeObject {
 
 // Throws std::runtime_error with what is wrong.
 CodeObject read_code_object(const std::string& bytes);
+
+// Each instruction with its offset in bytes, decoded or not.
+void each_instruction(const Function& function, const CodeObject& object,
+                      const std::function<void(const isa::Decoded&, std::size_t offset)>& visit);
 
 }  // namespace kerncap::vgpu::tool

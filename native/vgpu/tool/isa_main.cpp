@@ -2,8 +2,8 @@
 //   kerncap-isa rows        every instruction row of every target (schema kerncap.isa-rows/1)
 //   kerncap-isa code FILE   instructions of a code object by fidelity (schema kerncap.isa-code/1)
 //   kerncap-isa listing FILE FUNCTION   one function, instruction by instruction (schema kerncap.isa-listing/1)
-// Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity`,
-// `kerncap diff --isa` and scripts/.
+// Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity`, `kerncap loop` and
+// scripts/.
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -118,25 +118,20 @@ struct Counted {
 
 Counted count(const Function& function, const CodeObject& object) {
   Counted out;
-  const std::span<const std::uint32_t> words(function.words);
-  for (std::size_t at = 0; at < words.size();) {
-    const Decoded decoded = decode(object.target, object.wave_size, words.subspan(at, std::min<std::size_t>(4, words.size() - at)),
-                                   function.va + 4 * at);
+  each_instruction(function, object, [&](const Decoded& decoded, std::size_t offset) {
     if (decoded.status == Decoded::Status::ok) {
       if (decoded.inst.dual) out.add(*decoded.dual->row, object.target);
       out.add(*decoded.inst.row, object.target);
-    } else {
-      const std::string shown = print(decoded, object.target, object.wave_size);
-      std::string mnemonic = shown.substr(0, shown.find(' '));
-      if (mnemonic.empty()) mnemonic = "?";
-      // Behind the end of a function for the prefetcher; never executed.
-      if (mnemonic != "s_code_end") {
-        Tally& tally = out.unsupported[mnemonic];
-        if (tally.count++ == 0) tally.first_va = function.va + 4 * at, tally.reason = decoded.reason;
-      }
+      return;
     }
-    at += std::max<std::size_t>(1, decoded.inst.size_bytes / 4u);
-  }
+    const std::string shown = print(decoded, object.target, object.wave_size);
+    std::string mnemonic = shown.substr(0, shown.find(' '));
+    if (mnemonic.empty()) mnemonic = "?";
+    // Behind the end of a function for the prefetcher; never executed.
+    if (mnemonic == "s_code_end") return;
+    Tally& tally = out.unsupported[mnemonic];
+    if (tally.count++ == 0) tally.first_va = function.va + offset, tally.reason = decoded.reason;
+  });
   return out;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "bundle/code_object.hpp"
-#include "vgpu/isa/decode/decoder.hpp"
 #include "vgpu/isa/print/printer.hpp"
 #include "vgpu/isa/rows.hpp"
 #include "vgpu/tool/code_object.hpp"
@@ -40,18 +39,13 @@ const char* group_of(const Inst& inst, std::string_view mnemonic) {
 
 Json instructions_of(const Function& function, const CodeObject& object) {
   Json out = Json::array();
-  const std::span<const std::uint32_t> words(function.words);
-  for (std::size_t at = 0; at < words.size();) {
-    const Decoded decoded = decode(object.target, object.wave_size, words.subspan(at, std::min<std::size_t>(4, words.size() - at)),
-                                   function.va + 4 * at);
+  each_instruction(function, object, [&](const Decoded& decoded, std::size_t offset) {
     std::string text = print(decoded, object.target, object.wave_size);
     const std::string mnemonic = text.substr(0, text.find(' '));
-    if (mnemonic != "s_code_end") {  // behind the end of a function, for the prefetcher
-      const bool known = decoded.status == Decoded::Status::ok;
-      out.push_back({{"offset", 4 * at}, {"group", known ? group_of(decoded.inst, mnemonic) : "unknown"}, {"text", std::move(text)}});
-    }
-    at += std::max<std::size_t>(1, decoded.inst.size_bytes / 4u);
-  }
+    if (mnemonic == "s_code_end") return;  // behind the end of a function, for the prefetcher
+    const bool known = decoded.status == Decoded::Status::ok;
+    out.push_back({{"offset", offset}, {"group", known ? group_of(decoded.inst, mnemonic) : "unknown"}, {"text", std::move(text)}});
+  });
   return out;
 }
 
