@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kerncap.workflows.serve import RemoteSession, connect
     from kerncap.workflows.session import Session
 
-__all__ = ["Session"]
+__all__ = ["RemoteSession", "Session", "connect"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from kerncap.workflows.session import Session
 
         return Session
+    if name in ("RemoteSession", "connect"):
+        from kerncap.workflows import serve
+
+        return getattr(serve, name)
     raise AttributeError(f"module 'kerncap' has no attribute {name!r}")

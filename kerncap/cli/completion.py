@@ -54,6 +54,11 @@ def matches(incomplete: str) -> list[str]:
     return [word for word in MATCHES if word.startswith(incomplete)]
 
 
+def toolchain_headers(incomplete: str) -> list[str]:
+    """What becomes of the tool chain's headers."""
+    return [word for word in ("carry", "reference") if word.startswith(incomplete)]
+
+
 def conditions(incomplete: str) -> list[str]:
     """How each kind of `--when` begins."""
     return [word for word in ("arg[", "fault", "inf", "nan", "slower-than=") if word.startswith(incomplete)]

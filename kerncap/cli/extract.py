@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import format_bytes, note, print_error, print_json, say, set_verbosity, table, to_stderr
 from kerncap.errors import UsageError, counted, typed
@@ -54,6 +55,7 @@ def extract(
     ] = False,
     source_dir: options.SourceDirOption = None,
     compile_db: options.CompileDbOption = None,
+    toolchain_headers: options.ToolchainHeadersOption = "carry",
     device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
     after: options.AfterOption = "continue",
@@ -75,7 +77,7 @@ def extract(
     from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims, select_dispatches, select_range
     from kerncap.capture.tool import shell_status
-    from kerncap.workflows.extract import Request, default_output
+    from kerncap.workflows.extract import Request, SourceRequest, default_output
     from kerncap.workflows.extract import extract as run_extract
 
     set_verbosity(verbose)
@@ -107,8 +109,8 @@ def extract(
         return _list(selection, tuple(command), native.capture_device(device), timeout, as_json)
     options.check_after(after)
     options.check_ranks(ranks)
-    options.check_count("--compress", compress, -7, 19)
-    options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
+    limits.check_count("--compress", compress, -7, 19)
+    limits.check_count("--self-check", self_check, 0, limits.MAX_ITERATIONS)
     order = Order(
         selection=selection,
         command=tuple(command),
@@ -118,7 +120,9 @@ def extract(
         zstd_level=compress,
         timeout_s=timeout,
     )
-    request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
+    options.check_toolchain_headers(toolchain_headers)
+    source = SourceRequest(source_dir, compile_db, toolchain_headers)
+    request = Request(order, output or default_output(kernel), source, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
     code = report(extracted, "the application", as_json, all_ranks=ranks == "all")

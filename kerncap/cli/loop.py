@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
-from kerncap.cli.output import note, say, set_verbosity
+from kerncap.cli.output import note, print_json_line, say, set_verbosity
 from kerncap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def loop(
     from kerncap.workflows.session import Session
 
     set_verbosity(verbose)
-    options.check_judging(atol, rtol, iterations)
+    limits.check_judging(atol, rtol, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
     if rounds is not None:
-        options.check_count("--rounds", rounds, 1, 1 << 30)
+        limits.check_count("--rounds", rounds, 1, 1 << 30)
     if hsaco is not None and trust:
         raise UsageError("--trust compiles, and --hsaco does not", code="usage.option-alone", hint="--hsaco FILE")
     watched = hsaco if hsaco is not None else loops.watched_source(reproducer)
@@ -62,7 +62,7 @@ def loop(
         judging = loops.Judging(iterations, atol, rtol)
         for one in loops.rounds(session, watched, None if hsaco is not None else compile_to, judging):
             if as_json:
-                sys.stdout.write(json.dumps(one.to_json(), ensure_ascii=True) + "\n")
+                print_json_line(one.to_json())
             else:
                 say(_line(one, model=session.device.startswith("vgpu")))
                 if one.code_changes:

@@ -45,6 +45,8 @@ COMMANDS: tuple[str, ...] = (
     "validate",
     "recompile",
     "loop",
+    "serve",
+    "diff",
     "run",
     "doctor",
     "image",

@@ -5,7 +5,6 @@ Called by every `kerncap/cli/<command>.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,6 +103,14 @@ SourceDirOption = Annotated[
 CompileDbOption = Annotated[
     Path | None, typer.Option("--compile-db", help="The compile database, when it lies elsewhere.")
 ]
+ToolchainHeadersOption = Annotated[
+    str,
+    typer.Option(
+        "--toolchain-headers",
+        help="Of the source: carry the headers of compiler and system too, or reference them by digest.",
+        autocompletion=completion.toolchain_headers,
+    ),
+]
 DispatchesOption = Annotated[
     str | None,
     typer.Option(
@@ -179,7 +186,6 @@ MemoryOption = Annotated[
 # Source: the Docker engine refuses less.
 _MIN_MEMORY_BYTES = 6 << 20
 # What kerncap-replay takes.
-MAX_ITERATIONS = 1_000_000
 # More than three years: what is longer means no limit, and does not fit into all the clocks that it is counted with.
 _MAX_SECONDS = 1e8
 
@@ -224,24 +230,11 @@ def check_seconds(name: str, value: float, example: str) -> None:
         raise UsageError(text, code="usage.number", hint=f"{name} {example}")
 
 
-def check_count(name: str, value: int, least: int, most: int) -> None:
-    """Raises: UsageError `usage.number` when a count is out of range."""
-    if not least <= value <= most:
-        text = f"{name} is {value}, expected {least} to {most}"
-        raise UsageError(text, code="usage.number", hint=f"{name} {least}")
-
-
-def not_negative(name: str, value: float, example: str) -> None:
-    """Raises: UsageError `usage.number` when a number is less than 0 or no number."""
-    if not math.isfinite(value) or value < 0:
-        raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} {example}")
-
-
-def check_judging(atol: float, rtol: float, iterations: int) -> None:
-    """Raises: UsageError `usage.number`."""
-    for name, value in (("--atol", atol), ("--rtol", rtol)):
-        not_negative(name, value, "1e-5")
-    check_count("--iterations", iterations, 1, MAX_ITERATIONS)
+def check_toolchain_headers(word: str) -> None:
+    """Raises: UsageError `usage.toolchain-headers`."""
+    if word not in ("carry", "reference"):
+        text = f"--toolchain-headers is {word!r}, expected carry or reference"
+        raise UsageError(text, code="usage.toolchain-headers", hint="--toolchain-headers carry")
 
 
 class OptionalKernel(typer.core.TyperCommand):

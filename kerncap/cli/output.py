@@ -54,6 +54,12 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
 
 
+def print_json_line(document: Any) -> None:
+    """As print_json, one line of many; at once, so that a reader need not wait for the next."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=True) + "\n")
+    sys.stdout.flush()
+
+
 def say(text: str = "") -> None:
     """One or more lines of result on stdout, escaped."""
     sys.stdout.write(escape_lines(text) + "\n")

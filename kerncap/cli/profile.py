@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import note, print_json, say, set_verbosity, status_line, table, to_stderr
 from kerncap.errors import UsageError, counted, typed
@@ -49,7 +50,7 @@ def profile(
     from kerncap.capture.tool import shell_status
 
     set_verbosity(verbose)
-    options.check_count("--top", top, 1, _MOST_TOP)
+    limits.check_count("--top", top, 1, _MOST_TOP)
     options.check_seconds("--timeout", timeout, "3600")
     if (imported is None) == (not command):
         text = "give an application to run after --, or a file of rocprofv3 with --import, and not both"

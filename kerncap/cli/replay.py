@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import set_verbosity
 
@@ -31,7 +32,7 @@ def replay(
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
-    options.check_count("--iterations", iterations, 1, options.MAX_ITERATIONS)
+    limits.check_count("--iterations", iterations, 1, limits.MAX_ITERATIONS)
     options.check_seconds("--timeout", timeout, "60")
     options.check_of_kernel(kernel, has_variant=hsaco is not None)
     chosen = Options(

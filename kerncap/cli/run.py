@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import note, set_verbosity
 from kerncap.errors import UsageError
@@ -51,7 +52,7 @@ def run(
     set_verbosity(verbose)
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
-    options.check_judging(atol, rtol, iterations)
+    limits.check_judging(atol, rtol, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import set_verbosity
 
@@ -25,6 +26,7 @@ def trigger(
     budget: options.BudgetOption = None,
     source_dir: options.SourceDirOption = None,
     compile_db: options.CompileDbOption = None,
+    toolchain_headers: options.ToolchainHeadersOption = "carry",
     timeout: Annotated[
         float, typer.Option("--timeout", help="Seconds to wait for the dispatch; then the request is called off.")
     ] = 300.0,
@@ -42,7 +44,7 @@ def trigger(
     from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims
     from kerncap.cli.extract import report
-    from kerncap.workflows.extract import Request, default_output
+    from kerncap.workflows.extract import Request, SourceRequest, default_output
     from kerncap.workflows.extract import trigger as run_trigger
 
     set_verbosity(verbose)
@@ -57,7 +59,7 @@ def trigger(
     )
     options.check_seconds("--timeout", timeout, "300")
     options.check_after(after)
-    options.check_count("--self-check", self_check, 0, options.MAX_ITERATIONS)
+    limits.check_count("--self-check", self_check, 0, limits.MAX_ITERATIONS)
     process = find_attached(pid)
     order = Order(
         selection=selection,
@@ -67,7 +69,9 @@ def trigger(
         timeout_s=timeout,
         pid=process.pid,
     )
-    request = Request(order, output or default_output(kernel), source_dir, compile_db, self_check)
+    options.check_toolchain_headers(toolchain_headers)
+    source = SourceRequest(source_dir, compile_db, toolchain_headers)
+    request = Request(order, output or default_output(kernel), source, self_check)
     return report((run_trigger(request, process),), f"process {process.pid}", as_json)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from kerncap import limits
 from kerncap.cli import options
 from kerncap.cli.output import set_verbosity
 
@@ -29,7 +30,7 @@ def validate(
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
-    options.check_judging(atol, rtol, iterations)
+    limits.check_judging(atol, rtol, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
     options.check_of_kernel(kernel, has_variant=hsaco is not None)
     chosen = Options(

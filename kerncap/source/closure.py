@@ -6,7 +6,6 @@ In: a compile database, the kernel's names and target. Out: `src/`, `vfs.yaml`, 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -20,6 +19,7 @@ from kerncap.bundle.code import is_allowed_name
 from kerncap.errors import CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
+from kerncap.source import toolchain
 from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.debug_info import machine_code
@@ -30,7 +30,6 @@ from kerncap.source.trail import explained, read_trail
 log = logging.getLogger(__name__)
 
 _NOT_FOUND = ("compile.kernel-not-found", "compile.no-database")
-_SYSTEM = ("/usr/", "/opt/rocm")
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,15 @@ class Unit:
     """The compile gave the machine code that the application ran. None: not known."""
 
 
-def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, database: Path | None) -> Unit:
-    """Write the source closure into `directory`.
+def carry_source(
+    directory: Path,
+    wanted: Wanted,
+    source_dir: Path | None,
+    database: Path | None,
+    *,
+    headers: str = toolchain.CARRY,
+) -> Unit:
+    """Write the source closure into `directory`; `headers`: whether those of the tool chain are carried or referenced.
 
     Raises: CompileError.
     """
@@ -76,8 +82,9 @@ def carry_source(directory: Path, wanted: Wanted, source_dir: Path | None, datab
             unit.main,
             unit.compiler.version,
         )
-    files = [_copy(directory, path) for path in unit.files]
-    _write_json(directory / "vfs.yaml", overlay(unit.files))
+    left = {path for path in unit.files if headers == toolchain.REFERENCE and toolchain.is_toolchain(path, source_dir)}
+    files = [_named(path) if path in left else _copy(directory, path) for path in unit.files]
+    _write_json(directory / "vfs.yaml", overlay(path for path in unit.files if path not in left))
     _write_json(directory / "compile.json", _compile_document(unit, wanted, files))
     return unit
 
@@ -124,7 +131,7 @@ def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
     if compilers.is_hipcc(words.compiler):
         raw = take_apart_raw(entry)
         words = take_apart(compilers.hipcc_words(raw, entry.cwd), entry.cwd, entry.file)
-    clang = compilers.examine(words.compiler)
+    clang = compilers.examine(words.compiler, wanted.target)
     with Scratch("kerncap-source-") as scratch:
         out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
         compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
@@ -166,6 +173,10 @@ def take_apart_raw(entry: Entry) -> list[str]:
     return [words[0], *expand_response_files(words[1:], entry.cwd)]
 
 
+def _named(path: Path) -> dict[str, Any]:
+    return {"original": str(path), "path": None, "digest": toolchain.digest_of(path), "system": True}
+
+
 def _copy(directory: Path, path: Path) -> dict[str, Any]:
     place = directory / inside(path)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -173,8 +184,8 @@ def _copy(directory: Path, path: Path) -> dict[str, Any]:
     return {
         "original": str(path),
         "path": str(inside(path)),
-        "digest": "sha256:" + hashlib.sha256(place.read_bytes()).hexdigest(),
-        "system": str(path).startswith(_SYSTEM),
+        "digest": toolchain.digest_of(place),
+        "system": toolchain.is_toolchain(path, None),
     }
 
 
@@ -190,6 +201,7 @@ def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -
             "version": unit.compiler.version,
             "resource_dir": unit.compiler.resource_dir,
             "device_libs": unit.compiler.device_libs,
+            "device_libs_digest": unit.compiler.device_libs_digest,
         },
         "same_code": unit.same_code,
         "files": files,

@@ -6,6 +6,7 @@ Called by `closure` and `recompile`.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -31,6 +32,8 @@ class Compiler:
     version: str
     resource_dir: str
     device_libs: str | None
+    device_libs_digest: str | None
+    """Of the bitcode that this clang links into device code of the target: names and contents."""
 
     @property
     def major(self) -> int | None:
@@ -63,8 +66,8 @@ def hipcc_words(words: Sequence[str], cwd: Path) -> list[str]:
     return [word for word in shlex.split(match.group(1)) if word != "-###"]
 
 
-def examine(path: str) -> Compiler:
-    """Ask a clang what it is.
+def examine(path: str, target: str) -> Compiler:
+    """Ask a clang what it is, and which device libraries it links for a target.
 
     Raises: CompileError `compile.no-compiler`.
     """
@@ -79,14 +82,25 @@ def examine(path: str) -> Compiler:
     if "clang version" not in first:
         raise CompileError(f"{found} is no clang", code="compile.no-compiler", hint=typed(found, "--version"))
     plan = proc.run(
-        [found, "-###", "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-c", os.devnull, "-o", os.devnull],
+        [
+            *(found, "-###", "-x", "hip", f"--offload-arch={target}", "--cuda-device-only"),
+            *("-c", os.devnull, "-o", os.devnull),
+        ],
         timeout_s=60,
     )
-    library = re.search(r'"-mlink-builtin-bitcode" "([^"]+)"', plan.error_text)
-    return Compiler(found, first, resources.text.strip(), os.path.dirname(library.group(1)) if library else None)
+    libraries = [Path(name) for name in re.findall(r'"-mlink-builtin-bitcode" "([^"]+)"', plan.error_text)]
+    folder = str(libraries[0].parent) if libraries else None
+    return Compiler(found, first, resources.text.strip(), folder, _digest(libraries))
 
 
-def find_clang(major: int | None) -> Compiler:
+def _digest(libraries: Sequence[Path]) -> str | None:
+    whole = hashlib.sha256()
+    for path in libraries:
+        whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return f"sha256:{whole.hexdigest()}" if libraries else None
+
+
+def find_clang(major: int | None, target: str) -> Compiler:
     """The clang of the wanted major version if this host has it, else any; never a path that a bundle names.
 
     Raises: CompileError `compile.no-compiler`.
@@ -96,7 +110,7 @@ def find_clang(major: int | None) -> Compiler:
     names += [str(p) for p in sorted(Path("/usr/lib").glob("llvm-*/bin/clang++"), reverse=True)]
     for name in names:
         if shutil.which(name):
-            return examine(name)
+            return examine(name, target)
     raise CompileError(
         "this host has no clang",
         code="compile.no-compiler",

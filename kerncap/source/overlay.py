@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -66,6 +66,13 @@ class View:
 
     files: Mapping[str, Path]
     folders: frozenset[str]
+    outside: frozenset[Path] = frozenset()
+    """Files of this machine's tool chain that the compile may read as well, by name."""
+
+    def beside(self, outside: Collection[Path]) -> View:
+        """With files of the tool chain."""
+        folders = {str(folder) for path in outside for folder in path.parents}
+        return View(self.files, self.folders | folders, frozenset(outside))
 
     def document(self) -> dict[str, Any]:
         """The same overlay with absolute paths."""

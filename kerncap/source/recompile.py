@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from kerncap.bundle.outputs import give_final_name
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
+from kerncap.source import toolchain
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
 from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay
 
@@ -51,14 +52,13 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
             raise CompileError(
                 f"{path} is missing", code="compile.no-source", hint="kerncap extract KERNEL --source-dir DIR ..."
             )
-    view = read_overlay(directory)
+    outside = toolchain.referenced(document)
+    view = read_overlay(directory).beside(outside)
     check_inside(directory, main)
     arguments = checked_arguments(document["arguments"], view)
     wanted = compilers.major_version(document["compiler"]["version"])
-    clang = compilers.find_clang(wanted)
-    difference = None
-    if clang.version != document["compiler"]["version"]:
-        difference = f"compiled by {clang.version}, the original by {document['compiler']['version']}"
+    clang = compilers.find_clang(wanted, document["target"])
+    difference = _difference(clang, document["compiler"], toolchain.difference(outside))
     refuse_existing(output)
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
@@ -89,6 +89,16 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     return Recompiled(output, clang.version, difference)
 
 
+def _difference(clang: compilers.Compiler, original: Mapping[str, Any], headers: str | None) -> str | None:
+    """In words, what here is not as it was where the original was compiled."""
+    found = []
+    if clang.version != original["version"]:
+        found.append(f"compiled by {clang.version}, the original by {original['version']}")
+    if original.get("device_libs_digest") not in (None, clang.device_libs_digest):
+        found.append("the device libraries are not the original's")
+    return "; ".join([*found, *([headers] if headers else [])]) or None
+
+
 def checked_arguments(arguments: Sequence[str], view: View) -> list[str]:
     """The arguments for the compiler: on the allow-list, their files carried, their folders those of carried files.
 
@@ -107,7 +117,7 @@ def checked_arguments(arguments: Sequence[str], view: View) -> list[str]:
     for word in words:
         if word in FILE_OPTIONS:
             value = next(words)
-            if value not in view.files:
+            if value not in view.files and Path(value) not in view.outside:
                 raise BundleError(
                     f"compile.json has {word} {value}, a file that the bundle does not carry",
                     code="bundle.outside-path",

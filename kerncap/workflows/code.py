@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class CodeFacts:
     resources: Mapping[str, int]
     mix: Mapping[str, int]
     instructions: tuple[str, ...]
+    leads_to: Mapping[int, int] = field(default_factory=dict)
+    """Of each branch with a distance in it, by its place in `instructions`: the place that it leads to."""
 
     @property
     def waves_per_simd(self) -> int:
@@ -81,12 +83,30 @@ def facts_from(document: Mapping[str, Any]) -> CodeFacts:
     """Of a `kerncap.isa-listing/1` document."""
     lines = document["instructions"]
     mix = Counter(str(line["group"]) for line in lines)
+    places = {int(line["offset"]): place for place, line in enumerate(lines)}
     return CodeFacts(
         document["target"],
         document["wave_size"],
         {name: int(value) for name, value in (document["resources"] or {}).items()},
         dict(sorted(mix.items())),
         tuple(str(line["text"]) for line in lines),
+        {place: places[line["to"]] for place, line in enumerate(lines) if line.get("to") in places},
+    )
+
+
+def code_document(facts: CodeFacts) -> dict[str, Any]:
+    """`kerncap.code/1`: all of it, the text of the instructions too."""
+    leads_to = {str(place): to for place, to in facts.leads_to.items()}
+    listing = list(facts.instructions)
+    return {"schema": "kerncap.code/1", "code": facts.to_json(), "listing": listing, "leads_to": leads_to}
+
+
+def facts_from_document(document: Mapping[str, Any]) -> CodeFacts:
+    """The reverse of `code_document`."""
+    code = document["code"]
+    leads_to = {int(place): int(to) for place, to in document["leads_to"].items()}
+    return CodeFacts(
+        code["target"], code["wave_size"], code["resources"], code["mix"], tuple(document["listing"]), leads_to
     )
 
 
@@ -114,6 +134,8 @@ def changes(before: CodeFacts, after: CodeFacts) -> list[str]:
         old, new = before.mix.get(unit, 0), after.mix.get(unit, 0)
         if old != new:
             found.append(f"{unit} {old} to {new}")
+    if before.target != after.target:
+        found.append(f"target {before.target} to {after.target}")
     if not found and before.instructions != after.instructions:
         found.append("other instructions of the same kinds")
     return found

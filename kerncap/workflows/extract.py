@@ -27,6 +27,7 @@ from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import Wanted, carry_source
+from kerncap.source.toolchain import CARRY
 from kerncap.verdict.write_set import TracedSet, read_trace
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -37,13 +38,21 @@ _SELF_CHECK_FLOOR_S = 30.0
 
 
 @dataclass(frozen=True)
+class SourceRequest:
+    """Where the source lies; nothing of it is carried when neither is named. `headers`: `carry` or `reference`."""
+
+    directory: Path | None = None
+    database: Path | None = None
+    headers: str = CARRY
+
+
+@dataclass(frozen=True)
 class Request:
     """All of `kerncap extract`'s options but those of the application's streams."""
 
     order: Order
     output: Path
-    source_dir: Path | None = None
-    database: Path | None = None
+    source: SourceRequest = SourceRequest()
     self_check: int = 2
 
 
@@ -115,8 +124,9 @@ def _extracted(
     native_files = native.find_native()
     if request.self_check < 0:
         raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
-    if request.source_dir is not None and not request.source_dir.is_dir():
-        raise UsageError(f"there is no directory {request.source_dir}", code="usage.source-dir")
+    folder = request.source.directory
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", code="usage.source-dir")
     if not native.is_utf8(request.output.absolute()):  # the tool library is told of it in JSON
         text = f"{request.output}: the path of a capture must be UTF-8"
         raise HostError(text, code="host.path-not-utf8", hint="-o NAME")
@@ -155,14 +165,15 @@ def _seal(request: Request, partial: Path) -> CompileError | None:
         _self_check(request, bundle, capture_dir)
     else:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
-    if request.source_dir is None and request.database is None:
+    source = request.source
+    if source.directory is None and source.database is None:
         return None
     kernel, target = bundle.capture.kernel, bundle.capture.code_object.target
     try:
         with Scratch("kerncap-code-") as scratch:
             code = write_code_object(bundle, Path(scratch, "captured.hsaco"))
             wanted = Wanted(kernel.name, kernel.demangled, target, code)
-            carry_source(partial, wanted, request.source_dir, request.database)
+            carry_source(partial, wanted, source.directory, source.database, headers=source.headers)
     except CompileError as error:
         remove_tree(partial / "src")
         for name in ("vfs.yaml", "compile.json"):

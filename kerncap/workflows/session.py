@@ -15,10 +15,14 @@ from pathlib import Path
 from types import TracebackType
 
 from kerncap.bundle.content import write_code_object
+from kerncap.errors import UsageError
+from kerncap.limits import check_judging
 from kerncap.results import Verdict
 from kerncap.scratch import Scratch
 from kerncap.verdict.plan import Tolerance
+from kerncap.workflows.check import parse_checks
 from kerncap.workflows.code import CodeFacts, facts_of
+from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
 from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -27,16 +31,23 @@ class Session:
     """One bundle on one device. Not for several threads at a time. Use it as a context manager, or call `close()`.
 
     `device`: as `--device`. `timeout_s`: seconds that one dispatch may take. `only`: one dispatch of a sequence.
+    `trust`: source is compiled on this machine instead of in the sandbox, and may read any file that you can.
     A variant that faults or does not end costs the memory on the device, which is restored for the next one.
 
     Raises: BundleError, HostError, UsageError.
     """
 
     def __init__(
-        self, bundle: str | os.PathLike[str], *, device: str = "auto", timeout_s: float = 60.0, only: int | None = None
+        self,
+        bundle: str | os.PathLike[str],
+        *,
+        device: str = "auto",
+        timeout_s: float = 60.0,
+        only: int | None = None,
+        trust: bool = False,
     ) -> None:
         self._subject: OnDevice = on_device(os.fspath(bundle), device, only)
-        self._timeout_s = timeout_s
+        self._timeout_s, self._trust = timeout_s, trust
         self._scratch = Scratch("kerncap-session-")
         folder = Path(self._scratch.__enter__())
         self._process = ReplayProcess(
@@ -57,6 +68,7 @@ class Session:
         self,
         hsaco: str | os.PathLike[str] | None = None,
         *,
+        source: str | os.PathLike[str] | None = None,
         iterations: int = 2,
         atol: float = 0.0,
         rtol: float = 0.0,
@@ -65,18 +77,29 @@ class Session:
     ) -> Verdict:
         """Judge a code object, or the captured one, as `kerncap validate` does: outputs poisoned, inputs perturbed.
 
-        Raises: ReplayError, UsageError, HostError.
+        `source`: a reproducer directory, perhaps edited, whose source is compiled first.
+        Raises: ReplayError, UsageError, HostError; with `source` CompileError, BundleError.
         """
-        options = Options(
-            hsaco=Path(hsaco) if hsaco is not None else None,
-            iterations=iterations,
-            tolerance=Tolerance(atol, rtol),
-            timeout_s=self._timeout_s,
-            kernel=kernel,
-            check=check,
-        )
+        check_judging(atol, rtol, iterations)
+        if source is not None and hsaco is not None:
+            raise UsageError("both a code object and source are named", code="usage.option-alone", hint="hsaco=None")
         with Scratch("kerncap-evaluate-") as scratch:
+            if source is not None:
+                hsaco = self._compiled(os.fspath(source), Path(scratch, "variant.hsaco"))
+            options = Options(
+                hsaco=Path(hsaco) if hsaco is not None else None,
+                iterations=iterations,
+                tolerance=Tolerance(atol, rtol),
+                timeout_s=self._timeout_s,
+                kernel=kernel,
+                check=parse_checks(check),
+            )
             return judge_with(self._process, self._subject, options, Path(scratch))
+
+    def _compiled(self, reproducer: str, output: Path) -> Path:
+        if self._trust:
+            return recompile_here(reproducer, output).output
+        return recompile_in_sandbox(reproducer, output, Sandbox()).output
 
     def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:
         """Registers, LDS, scratch, occupancy and instructions of a code object's kernel, or of the captured one.

@@ -70,7 +70,6 @@ class Programs:
         # Through a shell: it turns a signal's end into an exit code, and is no user of the device itself.
         return self.container.run(["bash", "-c", '"$@"', "-", *argv], env=environment, timeout_s=timeout_s)
 
-
     def kerncap(self, *argv: str | os.PathLike[str], exit_codes: Sequence[int] = (0,), timeout_s: float = 1200) -> str:
         """What a command prints; with another exit code the test fails."""
         done = self.container.run(["python3", "-m", "kerncap", *argv], timeout_s=timeout_s)

@@ -98,3 +98,107 @@ def test_a_loop_over_edits(workbench: Workbench) -> None:
     assert [one["changed"] for one in rounds] == [[], *[[str(header)]] * 3]
     assert rounds[0]["speed_ratio"] == 1.0
     assert (work / "rounds.code").read_text().strip() == "1"
+
+
+_CLIENT = """
+import json, socket, sys
+import kerncap
+from kerncap.errors import KerncapError
+path, source, wrong = sys.argv[1:]
+with kerncap.connect(path) as session, kerncap.connect(path) as other:
+    answers = [session.evaluate().verdict, other.evaluate(wrong).verdict, session.evaluate(source=source).verdict]
+    try:
+        session.evaluate(path)
+    except KerncapError as error:
+        answers.append(error.code)
+    answers.append(session.code().to_json() == other.code(wrong).to_json())
+    answers.append(session.code().resources["vgprs"] > 0)
+    raw = socket.socket(socket.AF_UNIX)
+    raw.connect(path)
+    lines = raw.makefile("rwb")
+    for line in (b"no JSON", b'{"schema": "kerncap.request/2"}', b'{"schema": "kerncap.request/1", "operation": "x"}',
+                 b'{"schema": "kerncap.request/1", "operation": "evaluate", "colour": 1}',
+                 b'{"schema": "kerncap.request/1", "operation": "evaluate", "hsaco": "relative"}',
+                 b'{"schema": "kerncap.request/1", "operation": "evaluate", "iterations": true}',
+                 b'{"schema": "kerncap.request/1", "operation": "evaluate", "iterations": 0}'):
+        lines.write(line + b"\\n")
+        lines.flush()
+        answers.append(json.loads(lines.readline())["code"])
+    session.stop()
+try:
+    kerncap.connect(path)
+except KerncapError as error:
+    answers.append(error.code)
+print(json.dumps(answers))
+"""
+# $1: reproducer, $2: a variant.
+_SERVED = r"""
+python3 -m kerncap serve "$1" --socket s --trust --device vgpu:gfx942 --json > serving.out 2> serving.err &
+for i in $(seq 300); do [ -s serving.out ] && break; sleep 0.1; done
+stat -c %a s
+python3 -m kerncap serve "$1" --socket s --device vgpu:gfx942; echo "$?"
+python3 -c "$3" s "$1" "$2"
+wait $!; echo "$?"
+[ -e s ] || echo gone
+python3 -m kerncap serve "$1" --socket s --device vgpu:gfx942 &
+for i in $(seq 300); do [ -e s ] && break; sleep 0.1; done
+kill -KILL $!; wait $!
+python3 -m kerncap serve "$1" --socket s --device vgpu:gfx942 2> again.err &
+for i in $(seq 300); do grep -q listening again.err && break; sleep 0.1; done
+kill -INT $!; wait $!; echo "$?"
+[ -e s ] || echo gone
+"""
+
+
+def test_a_server_judges_for_other_processes(workbench: Workbench) -> None:
+    """Two clients, source and code objects, requests that nobody understands, a server that was killed."""
+    folder, out = project(workbench), workbench.work / "served.kcap"
+    argv = ["extract", "bias_relu", "-o", str(out), "--device", DEVICE, "--source-dir", str(folder)]
+    done = workbench.kerncap(*argv, "--dispatch", "3", "--", folder / "app")
+    assert done.returncode == 0, done.stderr
+    work = workbench.work / "served"
+    work.mkdir()
+    wrong = workbench.variant("pipeline", "gfx942", "wrong-constant")
+    done = workbench.container.run(["bash", "-c", _SERVED, "-", out, wrong, _CLIENT], cwd=work, timeout_s=600)
+    validate(json.loads((work / "serving.out").read_text()), "printed", what="serve")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["600", "3"], (done.stdout, done.stderr)
+    answers = json.loads(lines[2])
+    assert answers[:4] == ["faithful", "differs", "equivalent", "usage.not-a-code-object"]
+    assert answers[4:6] == [False, True]
+    assert answers[6:13] == ["usage.request"] * 6 + ["usage.number"]
+    assert answers[13] == "host.no-server"
+    assert lines[3:] == ["0", "gone", "130", "gone"], done.stderr
+    assert "another server listens on s" in done.stderr
+
+
+def test_the_code_of_a_variant_beside_the_captured(workbench: Workbench) -> None:
+    """`kerncap diff`: what an edit changed in the code, line by line, and nothing where nothing changed."""
+    target = "gfx942"
+    bundle = workbench.capture(Case("pipeline", "histogram", 0), target)
+    same = workbench.kerncap("diff", bundle, bundle, "--json")
+    assert same.returncode == 0, same.stderr
+    document = json.loads(same.stdout)
+    validate(document, "printed", what="diff")
+    assert (document["same"], document["changes"], document["assembly"]) == (True, [], [])
+    nothing = workbench.variant("pipeline", target, "nothing")
+    done = workbench.kerncap("diff", bundle, nothing, "--isa", "--json", "--context", "1000000")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    validate(document, "printed", what="diff")
+    before, after = document["before"]["instructions"], document["after"]["instructions"]
+    header, *lines = document["assembly"]
+    assert header == f"@@ -1,{before} +1,{after} @@"
+    assert sum(line[0] != "+" for line in lines) == before
+    assert sum(line[0] != "-" for line in lines) == after
+    assert any(line.startswith("-") and "global_atomic_add" in line for line in lines)
+    assert any("instructions" in change or " to " in change for change in document["changes"])
+    text = workbench.kerncap("diff", bundle, nothing, "--isa").stdout
+    assert f"--- {bundle}\n+++ {nothing}\n@@ " in text
+    several = workbench.error(2, "diff", nothing, nothing)
+    assert "which-kernel" in several["stderr"] or "kernels are in both" in several["stderr"]
+    assert workbench.kerncap("diff", nothing, nothing, "--kernel", "histogram").returncode == 0
+    workbench.error(2, "diff", nothing, nothing, "--kernel", "no_such_kernel")
+    junk = workbench.work / "junk.hsaco"
+    junk.write_bytes(b"\x7fELF" + bytes(100))
+    workbench.error(2, "diff", bundle, junk)

@@ -1,6 +1,8 @@
 #include "vgpu/tool/listing.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -37,6 +39,13 @@ const char* group_of(const Inst& inst, std::string_view mnemonic) {
   }
 }
 
+// Where a branch with a distance in it leads, from the function's start.
+std::optional<std::int64_t> target_of(const Inst& inst, std::string_view mnemonic, std::size_t offset) {
+  const bool has_distance = begins(mnemonic, {"s_branch", "s_cbranch", "s_call_b64"});
+  if (!has_distance || !(inst.row->flags & kBranch)) return std::nullopt;
+  return static_cast<std::int64_t>(offset) + inst.size_bytes + std::int64_t{inst.simm} * 4;
+}
+
 Json instructions_of(const Function& function, const CodeObject& object) {
   Json out = Json::array();
   each_instruction(function, object, [&](const Decoded& decoded, std::size_t offset) {
@@ -45,6 +54,7 @@ Json instructions_of(const Function& function, const CodeObject& object) {
     if (mnemonic == "s_code_end") return;  // behind the end of a function, for the prefetcher
     const bool known = decoded.status == Decoded::Status::ok;
     out.push_back({{"offset", offset}, {"group", known ? group_of(decoded.inst, mnemonic) : "unknown"}, {"text", std::move(text)}});
+    if (const auto to = known ? target_of(decoded.inst, mnemonic, offset) : std::nullopt) out.back()["to"] = *to;
   });
   return out;
 }

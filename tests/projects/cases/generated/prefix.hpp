@@ -1,0 +1,1 @@
+#define SIGN -1.0f

@@ -1,0 +1,3 @@
+#pragma once
+
+void clamp_all(float* data, int n);

@@ -1,0 +1,3 @@
+#include <hip/hip_runtime.h>
+
+__device__ float half_of(float x) { return 0.5f * x; }

@@ -1,0 +1,3 @@
+namespace left {
+constexpr float factor = 3.0f;
+}

@@ -1,0 +1,3 @@
+namespace right {
+constexpr float offset = 5.0f;
+}
