@@ -93,8 +93,18 @@ def measure(emulator: Any, target: str, code: Code, name: str) -> dict[str, obje
     def run(groups: int) -> float:
         start = time.thread_time()
         emulator.run_asm(
-            code.base + entry, len(code.image) - entry, groups, 1, 1, 256, 1, 1, ctypes.addressof(kernarg),
-            rsrc2, 0, _ARCHITECTURES[target],
+            code.base + entry,
+            len(code.image) - entry,
+            groups,
+            1,
+            1,
+            256,
+            1,
+            1,
+            ctypes.addressof(kernarg),
+            rsrc2,
+            0,
+            _ARCHITECTURES[target],
         )
         return time.thread_time() - start
 

@@ -54,6 +54,6 @@ def register(app: typer.Typer) -> None:
         app,
         "diff",
         diff,
-        summary="Compare the code of a kernel in two code objects or bundles.",
+        summary="Compare a kernel in two code objects or bundles.",
         example="kerncap diff vector_add.kcap variant.hsaco --isa",
     )

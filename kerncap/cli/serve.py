@@ -50,6 +50,6 @@ def register(app: typer.Typer) -> None:
         app,
         "serve",
         serve,
-        summary="Load a bundle once and judge variants for other processes, over a local socket.",
+        summary="Judge variants for other processes, over a local socket.",
         example="kerncap serve vector_add.kcap --socket /tmp/vector_add.sock",
     )

@@ -61,8 +61,8 @@ def difference(wanted: Mapping[Path, str]) -> str | None:
     missing = [path for path in wanted if not path.is_file()]
     if missing:
         raise CompileError(
-            f"{len(missing)} of the {len(wanted)} tool chain headers that the bundle references, and does not carry, are "
-            f"not here: {missing[0]}",
+            f"{len(missing)} of the {len(wanted)} tool chain headers that the bundle references, and does not carry, "
+            f"are not here: {missing[0]}",
             code="compile.toolchain-headers",
             hint="kerncap recompile BUNDLE -o FILE --image IMAGE  # a runtime image of the original's suite",
         )

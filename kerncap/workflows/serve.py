@@ -115,7 +115,7 @@ def _request(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _refused(why: str) -> UsageError:
-    return UsageError(f"the request is not understood: {why}", code="usage.request", hint="docs/interfaces.md, Server")
+    return UsageError(f"the request is not understood: {why}", code="usage.request", hint="kerncap serve --help")
 
 
 @contextmanager

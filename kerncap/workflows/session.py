@@ -82,7 +82,7 @@ class Session:
         """
         check_judging(atol, rtol, iterations)
         if source is not None and hsaco is not None:
-            raise UsageError("both a code object and source are named", code="usage.option-alone", hint="hsaco=None")
+            raise UsageError("both a code object and source are named", code="usage.option-alone", hint="--hsaco FILE")
         with Scratch("kerncap-evaluate-") as scratch:
             if source is not None:
                 hsaco = self._compiled(os.fspath(source), Path(scratch, "variant.hsaco"))

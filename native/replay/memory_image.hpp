@@ -78,6 +78,8 @@ class MemoryImage {
   bool overlay_touches(const Task& task, const Overlay& overlay) const noexcept;
   void forget_overlaid();
   bool is_captured_state(const Task& task, const InitialState& initial) const noexcept;
+  bool is_plain(const Task& task, const InitialState& initial) const noexcept;
+  bool is_untouched(const Task& task, const ScanRequest& request, std::span<const std::byte> actual) const;
   std::span<const std::byte> load_expected(const Task& task, const ScanRequest& request, Slot& slot) const;
   void examine(const Task& task, const ScanRequest& request, Slot& slot) const;
   void compare(const Task& task, const ScanRequest& request, std::span<const std::byte> actual, Slot& slot) const;

@@ -148,6 +148,45 @@ def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench) -> No
         assert (compiled["main"], compiled["same_code"]) == (str(folder / f"{name}.hip"), True)
 
 
+def test_headers_of_the_tool_chain_by_reference(workbench: Workbench) -> None:
+    """A small bundle, which compiles where the headers are; where they are others, or missing, it is said."""
+    folder, out = project(workbench), workbench.work / "referenced.kcap"
+    argv = ["extract", "bias_relu", "-o", out, "--device", "vgpu:gfx942", "--source-dir", folder]
+    done = workbench.kerncap(*argv, "--toolchain-headers", "reference", "--", folder / "app")
+    assert done.returncode == 0, done.stderr
+    carried = [path for path in (out / "src").rglob("*") if path.is_file()]
+    assert {path.name for path in carried} == {"pipeline.hip", "program.hpp", "pipeline_kernels.hpp"}
+    compiled = json.loads((out / "compile.json").read_text())
+    assert compiled["compiler"]["device_libs_digest"].startswith("sha256:")
+    assert sum(file["path"] is None for file in compiled["files"]) > 100
+    sealed = workbench.work / "referenced.kcap.tar"
+    assert workbench.kerncap("pack", out, "-o", sealed).returncode == 0
+    hsaco = workbench.work / "referenced.hsaco"
+    done = workbench.kerncap("recompile", sealed, "-o", hsaco, "--trust", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["difference"] is None
+    assert workbench.verdict("validate", sealed, "--hsaco", hsaco)["verdict"] == "equivalent"
+
+    def changed(what: str, **to: str) -> None:
+        document = json.loads(json.dumps(compiled))
+        file = next(file for file in document["files"] if file["original"].endswith(what))
+        file.update(to)
+        document["compiler"]["device_libs_digest"] = "sha256:" + "0" * 64
+        (out / "compile.json").write_text(json.dumps(document))
+
+    changed("/hip_runtime.h", digest="sha256:" + "0" * 64)
+    done = workbench.kerncap("recompile", out, "-o", workbench.work / "other.hsaco", "--trust", "--json")
+    assert done.returncode == 0, done.stderr
+    difference = json.loads(done.stdout)["difference"]
+    assert "the device libraries are not the original's; 1 of " in difference
+    assert "hip_runtime.h for one" in difference
+    changed("/hip_runtime.h", original="/usr/include/hip/no_such_header.h")
+    said = workbench.error(8, "recompile", out, "-o", workbench.work / "missing.hsaco", "--trust")
+    assert "/usr/include/hip/no_such_header.h" in said["stderr"]
+    changed("/hip_runtime.h", original="/etc/passwd")
+    workbench.error(4, "recompile", out, "-o", workbench.work / "hostile.hsaco", "--trust")
+
+
 def environment() -> dict[str, str]:
     """For this checkout's kerncap in another working directory."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}

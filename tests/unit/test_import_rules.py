@@ -20,7 +20,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"workflows"}),
     frozenset({"capture", "source", "transport", "runtime", "verdict", "reproducer"}),
     frozenset({"bundle", "results"}),
-    frozenset({"native", "proc", "names", "scratch"}),
+    frozenset({"native", "proc", "names", "scratch", "limits"}),
     frozenset({"errors"}),
 )
 _ONLY_IN: dict[str, frozenset[str]] = {

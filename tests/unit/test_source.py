@@ -122,7 +122,7 @@ def test_a_file_whose_name_no_bundle_can_hold(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(closure.compilers, "compile_device", compile_device)
     monkeypatch.setattr(closure.compilers, "has_kernel", lambda out, mangled: True)
-    monkeypatch.setattr(closure.compilers, "examine", lambda path: Compiler("clang", "17.0.6", "", ""))
+    monkeypatch.setattr(closure.compilers, "examine", lambda path, target: Compiler("clang", "17.0.6", "", "", None))
     (tmp_path / "a.hip").write_text("__global__ void k(int) {}")
     entry = Entry(tmp_path / "a.hip", tmp_path, ("clang++", "-c", "a.hip"), None)
     with pytest.raises(CompileError) as caught:
