@@ -144,7 +144,7 @@ hsa_status_t create_described(hsa_agent_t agent, newer::QueueDescriptor& wanted)
   }
   hsa_queue_t* queue = nullptr;
   constexpr auto group_bytes = std::numeric_limits<std::uint32_t>::max();  // the runtime's default
-  if (!create_intercepted(agent, wanted.ring_bytes / sizeof(Packet), wanted.type, wanted.callback, wanted.callback_data,
+  if (!create_intercepted(agent, static_cast<std::uint32_t>(wanted.ring_bytes / sizeof(Packet)), wanted.type, wanted.callback, wanted.callback_data,
                           wanted.private_bytes, group_bytes, &queue))
     return original();
   hsa_status_t status = HSA_STATUS_SUCCESS;

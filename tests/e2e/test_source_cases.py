@@ -80,11 +80,11 @@ def captured(workbench: Workbench, case: SourceCase, target: str) -> Path:
 
 
 @pytest.mark.parametrize("target", PARAMETERS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
-def test_found_carried_and_recompiled(workbench: Workbench, case: SourceCase, target: str) -> None:
+@pytest.mark.parametrize("source_case", CASES, ids=[case.program for case in CASES])
+def test_found_carried_and_recompiled(workbench: Workbench, source_case: SourceCase, target: str) -> None:
     if (workbench.container.suite, target) not in SUBSET:
         pytest.skip("covered by another combination")
-    source, build = projects(workbench)
+    case, (source, build) = source_case, projects(workbench)
     out = captured(workbench, case, target)
     compiled = json.loads((out / "compile.json").read_text())
     assert compiled["main"] in (str(source / case.main), str(build / case.main))
