@@ -35,6 +35,7 @@ APPS := llama rocblas rocprim rocthrust
 test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds their images (17 GB). APPS="llama rocblas rocprim rocthrust"
 	@$(PYTHON) -m kerncap image build $(foreach app,$(APPS),--app $(app))
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
+	$(if $(filter llama,$(APPS)),scripts/fetch-llama-source)
 	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))
 
 SOAK := 200

@@ -9,27 +9,15 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "bundle/frame.hpp"
 
 namespace kerncap {
 namespace {
 
 constexpr std::uint64_t write_out_bytes = 4u << 20;
-constexpr std::uint64_t read_back_bytes = 1u << 20;
 
 void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
-}
-
-Sha256Digest digest_of(const std::string& path, std::uint64_t size) {
-  const UniqueFd fd = open_file(path, O_RDONLY);
-  Sha256 hash;
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(size, read_back_bytes));
-  for (std::uint64_t at = 0; at < size; at += bytes.size()) {
-    bytes.resize(std::min<std::uint64_t>(size - at, read_back_bytes));
-    if (!read_at(fd.get(), at, bytes, path)) throw Error("host.io", "file shrank while it was read: " + printable(path));
-    hash.update(bytes);
-  }
-  return hash.finish();
 }
 
 }  // namespace
@@ -47,9 +35,7 @@ BlobFile::~BlobFile() {
 std::uint64_t BlobFile::append_frame(std::span<const std::byte> frame, std::uint64_t raw_bytes) {
   const std::uint64_t offset = size_;
   append(frame);
-  put_u32(seek_table_, frame.size());
-  put_u32(seek_table_, raw_bytes);
-  ++frames_;
+  frames_.push_back({frame.size(), raw_bytes});
   raw_bytes_ += raw_bytes;
   if (size_ - written_out_ >= write_out_bytes) start_writing_out();
   return offset;
@@ -70,9 +56,12 @@ void BlobFile::start_writing_out() {
 void BlobFile::append_seek_table() {
   std::vector<std::byte> table;
   put_u32(table, 0x184D2A5E);
-  put_u32(table, seek_table_.size() + 9);
-  table.insert(table.end(), seek_table_.begin(), seek_table_.end());
-  put_u32(table, frames_);
+  put_u32(table, 8 * frames_.size() + 9);
+  for (const FrameSize& frame : frames_) {
+    put_u32(table, frame.stored);
+    put_u32(table, frame.raw);
+  }
+  put_u32(table, frames_.size());
   table.push_back(std::byte{0});
   put_u32(table, 0x8F92EAB1);
   append(table);
@@ -82,10 +71,24 @@ void BlobFile::close() {
   if (::fchmod(fd_.get(), 0644) != 0) throw system_error("cannot write " + printable(directory_.native()), errno);
   start_writing_out();
   fd_.reset();
-  seek_table_ = {};
 }
 
-Blob BlobFile::name() { return name(digest_of(temporary_, size_)); }
+Blob BlobFile::name(const std::function<void(std::span<const std::byte> frame)>& visit) {
+  const UniqueFd fd = open_file(temporary_, O_RDONLY);
+  Sha256 hash;
+  Frame frame;
+  std::uint64_t at = 0;
+  const auto read = [&](std::uint64_t bytes) {
+    const auto room = frame.room(bytes);
+    if (!read_at(fd.get(), at, room, temporary_)) throw Error("host.io", "file shrank while it was read: " + printable(temporary_));
+    at += bytes;
+    hash.update(room);
+    return std::span<const std::byte>(room);
+  };
+  for (const FrameSize& size : frames_) visit(read(size.stored));
+  read(size_ - at);  // the seek table
+  return name(hash.finish());
+}
 
 Blob BlobFile::name(const Sha256Digest& digest) {
   const Blob blob{digest, size_};

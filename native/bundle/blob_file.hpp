@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +31,8 @@ class BlobFile {
   void append_seek_table();
   // No more is written. Neither waits for the disk nor reads anything: an application may be held meanwhile.
   void close();
-  // After close(). Without a digest it is that of what was written, which is read for it.
-  Blob name();
+  // After close(). The digest is that of what was written, which is read for it; `visit` gets each frame, in order.
+  Blob name(const std::function<void(std::span<const std::byte> frame)>& visit);
   Blob name(const Sha256Digest& digest);
 
  private:
@@ -44,8 +45,11 @@ class BlobFile {
   std::uint64_t size_ = 0;
   std::uint64_t written_out_ = 0;  // up to here the disk has been asked for
   std::uint64_t raw_bytes_ = 0;
-  std::uint64_t frames_ = 0;
-  std::vector<std::byte> seek_table_;
+  struct FrameSize {
+    std::uint64_t stored = 0;
+    std::uint64_t raw = 0;
+  };
+  std::vector<FrameSize> frames_;
 };
 
 }  // namespace kerncap

@@ -17,7 +17,8 @@
 namespace kerncap {
 namespace {
 
-constexpr std::size_t kSampleBytes = 128u << 10;
+constexpr std::size_t kSampleBytes = 16u << 10;
+constexpr std::size_t kSamples = 8;  // spread over the chunk
 constexpr int kFastLevel = -1;
 constexpr int kStored = 0;
 
@@ -129,13 +130,13 @@ std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, Fr
 
 void FrameEncoder::encode(std::span<const std::byte> raw, Frame& frame) {
   if (level_ == kStored) return store(raw, frame);
-  if (raw.size() > 2 * kSampleBytes && level_ > kFastLevel) {
-    const auto sample = raw.subspan((raw.size() - kSampleBytes) / 2, kSampleBytes);
-    // ratio < 1.06, in integers
-    if (compress(sample, level_, frame) * 106 > kSampleBytes * 100) {
-      compress(raw, kFastLevel, frame);
-      return;
+  if (raw.size() > 2 * kSamples * kSampleBytes && level_ > kFastLevel) {
+    std::size_t compressed = 0;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      compressed += compress(raw.subspan((raw.size() - kSampleBytes) / (kSamples - 1) * i, kSampleBytes), level_, frame);
     }
+    // ratio < 1.06, in integers
+    if (compressed * 106 > kSamples * kSampleBytes * 100) return store(raw, frame);
   }
   compress(raw, level_, frame);
 }

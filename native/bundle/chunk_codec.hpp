@@ -33,8 +33,8 @@ std::size_t max_frame_bytes(std::size_t raw_size) noexcept;
 class FrameEncoder {
  public:
   explicit FrameEncoder(int level);
-  // One frame with content size and checksum. Data that does not compress (ratio under 1.06 on a sample) is stored
-  // by a fast level as raw blocks. Level 0: nothing is compressed, all blocks are raw. The result depends only on `raw`, the level and libzstd.
+  // One frame with content size and checksum. Data that does not compress (ratio under 1.06 on samples) is stored
+  // as raw blocks. Level 0: nothing is compressed, all blocks are raw. The result depends only on `raw`, the level and libzstd.
   void encode(std::span<const std::byte> raw, Frame& frame);
 
  private:

@@ -147,6 +147,32 @@ TEST(FindFill, SizesAndTails) {
   }
 }
 
+// Digests are made from what was written: a disk that gives something else back is found out before anything gets a name.
+TEST_F(ChunkTest, ReadsBackWhatItWrote) {
+  for (const bool compressible : {true, false}) {
+    const fs::path directory = sub(compressible ? "a" : "b");
+    Bytes raw = random_bytes(kTestChunk, 7);
+    if (compressible) {
+      for (std::byte& b : raw) b &= std::byte{3};
+    }
+    ChunkWriter writer(directory, options(1));
+    writer.begin_region(raw.size());
+    writer.submit(0, raw).wait();
+    const std::uint64_t least = raw.size() / 8;
+    fs::path file;
+    while (file.empty()) {
+      for (const auto& entry : fs::directory_iterator(directory)) {
+        if (entry.file_size() > least) file = entry.path();
+      }
+    }
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(least / 2));
+    stream.write("\x55\xaa\x55\xaa", 4);
+    stream.close();
+    EXPECT_THROW(writer.finish(), Error);
+  }
+}
+
 TEST(Fingerprint, EveryBitAndTheSizeCount) {
   for (const std::size_t size : {1u, 3u, 8u, 16u, 17u, 128u, 129u, 240u, 241u, 1024u, 5000u}) {
     Bytes bytes = random_bytes(size, 7);

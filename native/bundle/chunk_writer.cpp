@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -223,13 +224,32 @@ class ChunkWriter::Impl {
     }
   }
 
-  // The digests of all blobs, by as many threads as encode.
+  // The digests of all blobs and of the chunks in them, by as many threads as encode. Only now, from what was written: an
+  // application may be held while chunks are submitted, and does not wait for digests. What cannot be read back as it was
+  // read from memory is found here, too.
   std::vector<Blob> name_blobs() {
     std::vector<Blob> named(closed_.size());
+    std::vector<std::vector<ChunkTicketState*>> chunks(closed_.size());
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Sha256Digest> fills;
+    for (const auto& ticket : tickets_) {
+      if (ticket->unchanged) continue;
+      if (ticket->chunk.kind == Chunk::Kind::zstd) {
+        chunks.at(ticket->chunk.blob).push_back(ticket.get());
+      } else {
+        const auto [it, is_new] = fills.try_emplace({ticket->chunk.fill_value, ticket->chunk.length});
+        if (is_new) it->second = fill_digest(ticket->chunk);
+        ticket->chunk.raw_digest = it->second;
+      }
+    }
     std::atomic<std::size_t> next{0};
     const auto work = [&]() noexcept {
       try {
-        for (std::size_t i = next++; i < named.size(); i = next++) named[i] = closed_[i]->name();
+        FrameDecoder decoder;
+        std::vector<std::byte> raw;
+        for (std::size_t i = next++; i < named.size(); i = next++) {
+          auto chunk = chunks[i].begin();
+          named[i] = closed_[i]->name([&](std::span<const std::byte> frame) { add_digest(**chunk++, frame, decoder, raw); });
+        }
       } catch (...) {
         next = named.size();
         fail(std::current_exception());
@@ -245,11 +265,23 @@ class ChunkWriter::Impl {
     return named;
   }
 
+  static Sha256Digest fill_digest(const Chunk& chunk) {
+    std::vector<std::byte> raw(chunk.length);
+    write_fill(raw, chunk.fill_value);
+    return sha256(raw);
+  }
+
+  static void add_digest(ChunkTicketState& job, std::span<const std::byte> frame, FrameDecoder& decoder, std::vector<std::byte>& raw) {
+    raw.resize(job.chunk.length);
+    decoder.decode(frame, raw);
+    if (fingerprint_of(raw) != job.fingerprint) throw Error("host.io", "the disk does not hold what was written to it");
+    job.chunk.raw_digest = sha256(raw);
+  }
+
   static void encode(ChunkTicketState& job, FrameEncoder& encoder) {
     job.fingerprint = fingerprint_of(job.raw);
     job.unchanged = job.unless == job.fingerprint;
     if (job.unchanged) return;
-    job.chunk.raw_digest = sha256(job.raw);
     if (const auto fill = find_fill(job.raw)) {
       job.chunk.kind = Chunk::Kind::fill;
       job.chunk.fill_value = *fill;
