@@ -1,7 +1,7 @@
-"""Kernels out of the headers of rocPRIM and hipCUB: the unit that instantiates them found, recompiled where nothing of it is.
+"""Kernels out of the headers of rocPRIM and hipCUB: found in the unit that instantiates them, recompiled elsewhere.
 
-tests/projects/header_libraries is built with CMake in the image; each kernel's source is carried from there and compiled
-again in the runtime image, which has neither the libraries nor the project.
+tests/projects/header_libraries is built with CMake in the image; each kernel's source is carried from there and
+compiled again in the runtime image, which has neither the libraries nor the project.
 """
 
 from __future__ import annotations

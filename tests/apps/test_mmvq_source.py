@@ -1,8 +1,8 @@
-"""llama.cpp's mul_mat_vec_q from its own source: llama.cpp's build configured as it is, the kernel's file built by its real command.
+"""llama.cpp's mul_mat_vec_q from its own source, built by the real commands of llama.cpp's own CMake files.
 
-The kernel's driver is tests/projects/mmvq; of llama.cpp only what it links is built. The kernel's source is carried from
-the project's compile database, compiled again in the runtime image, which has nothing of it, and edited there. The
-sources come out of the source archive of llama-cpp-python, which `make test-apps` fetches into build/llama.cpp.
+The kernel's driver is tests/projects/mmvq; of llama.cpp only what it links is built. The kernel's source is carried
+from the project's compile database, compiled again in the runtime image, which has nothing of it, and edited there.
+The sources come out of the source archive of llama-cpp-python, which `make test-apps` fetches into build/llama.cpp.
 """
 
 from __future__ import annotations
