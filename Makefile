@@ -107,6 +107,7 @@ EVALUATION :=
 evaluation: setup  ## the paper's tables on real programs, GPU or not, into docs/evaluation.md; EVALUATION="--apps llama --runs 3"
 	@$(PYTHON) -m kerncap image build $(foreach app,llama rocblas rocprim,--app $(app))
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
+	scripts/fetch-llama-source
 	$(PYTHON) benchmarks/evaluation.py $(EVALUATION)
 
 lint: setup  ## ruff and mypy
