@@ -76,13 +76,21 @@ class Programs:
         assert done.returncode in exit_codes, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def judge(self, workload: Workload, target: str) -> dict[str, Any]:
-        """Extract by name, seal, replay the sealed bundle, refuse a kernel that does nothing; the replay's verdict."""
+    def judge(self, workload: Workload, target: str, *, no_source: str | None = None) -> dict[str, Any]:
+        """Extract by name, seal, replay the sealed bundle, refuse a kernel that does nothing; the replay's verdict.
+
+        `no_source`: source is asked for as well, and the error that comes instead says this of the kernel.
+        """
         device = f"vgpu:{target}"
         made = self.container.work / f"{workload.kernel.strip('_*')}-{target}.kcap"
         bundle = made.with_suffix(".kcap.tar")
         which = ("--dispatch", str(workload.dispatch), "--device", device, "--timeout", "1000")
-        self.kerncap("extract", workload.kernel, "-o", made, *which, "--", *workload.command)
+        more = ("--json", "--source-dir", self.container.work) if no_source else ("--json",)
+        codes = (8,) if no_source else (0,)
+        command = ("extract", workload.kernel, "-o", made, *which, *more, "--", *workload.command)
+        extracted = json.loads(self.kerncap(*command, exit_codes=codes))
+        if no_source is not None:
+            assert no_source in extracted["source_error"]["message"]
         self.kerncap("pack", made, "-o", bundle)
         verdict: dict[str, Any] = json.loads(self.kerncap("replay", bundle, "--device", device, "--json"))
         assert verdict["verdict"] == "faithful", verdict

@@ -120,6 +120,30 @@ def test_a_kernel_whose_source_lies_elsewhere(workbench: Workbench) -> None:
     assert f"--source-dir {folder}" in said["stderr"]
 
 
+def test_a_kernel_that_was_compiled_while_the_application_ran(workbench: Workbench) -> None:
+    """By hiprtc: with debug information the error says so, without it that nothing is known."""
+    library = [] if workbench.container.suite == "trixie" else ["-lhiprtc"]  # HIP 5.7 has it in its own library
+    program = workbench.work / "runtime_compiled"
+    argv = [
+        "hipcc",
+        "--offload-arch=gfx942",
+        "-O2",
+        workbench.sources / "runtime_compiled.hip",
+        "-o",
+        program,
+        *library,
+    ]
+    workbench.container.run(argv, check=True)
+    folder = workbench.work / "no-database"
+    folder.mkdir()
+    for options, words in ((["-g"], "(hiprtc), from text that is no file"), ([], "no line tables")):
+        out = workbench.work / f"runtime-compiled{''.join(options)}.kcap"
+        argv = ["extract", "triple", "-o", out, "--device", "vgpu:gfx942", "--source-dir", folder]
+        said = workbench.error(8, *argv, "--", program, *options)
+        assert words in said["stderr"]
+        assert workbench.verdict("replay", out)["verdict"] == "faithful"
+
+
 def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench) -> None:
     """Both files have the mangled symbol; without debug information only the machine code tells which is meant."""
     folder = workbench.work / "anonymous"
