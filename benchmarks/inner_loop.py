@@ -34,7 +34,7 @@ with Session(sys.argv[1], device=sys.argv[2]) as session:
     session.evaluate()
     for hsaco in sys.argv[3:]:
         started = time.monotonic()
-        session.evaluate(hsaco, iterations=1)
+        assert session.evaluate(hsaco, iterations=1).verdict == "equivalent"
         took.append(time.monotonic() - started)
 print(json.dumps(took))
 """

@@ -59,7 +59,7 @@ def captured(container: Container, folder: Path, mib: int) -> Path:
     words = ["hipcc", f"--offload-arch={TARGET}", "-O2", "-c", str(source), "-o", str(folder / "big_buffer.o")]
     database = [{"directory": str(folder), "file": str(source), "arguments": words}]
     (folder / "compile_commands.json").write_text(json.dumps(database))
-    container.run(*(word for word in words if word != "-c")[:-2], "-o", folder / "big_buffer")
+    container.run(*words[:3], source, "-o", folder / "big_buffer")
     out = folder / f"big-{mib}.kcap"
     argv = ["python3", "-m", "kerncap", "extract", "touch", "-o", out, "--device", f"vgpu:{TARGET}"]
     argv += ["--source-dir", folder, "--self-check", "0", "--", folder / "big_buffer", str(mib), "narrow"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kerncap.workflows.serve import RemoteSession, connect
+    from kerncap.workflows.remote import RemoteSession, connect
     from kerncap.workflows.session import Session
 
 __all__ = ["RemoteSession", "Session", "connect"]
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
         return Session
     if name in ("RemoteSession", "connect"):
-        from kerncap.workflows import serve
+        from kerncap.workflows import remote
 
-        return getattr(serve, name)
+        return getattr(remote, name)
     raise AttributeError(f"module 'kerncap' has no attribute {name!r}")

@@ -6,13 +6,24 @@ In: nothing. Out: exceptions that every other module raises; `kerncap.cli.main` 
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
+from pathlib import Path
 from typing import ClassVar
 
 EXIT_OK = 0
 EXIT_DIFFERS = 1
 EXIT_INTERRUPTED = 130
+
+# What the system says of a path, or of itself, that no caller turned into an error of its own.
+PATH_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST})
+PERMISSION_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+MACHINE_ERRORS = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+    | {errno.ENODEV, errno.ENXIO, errno.EBUSY, errno.ESTALE, errno.EBADF}
+)
 
 A_NEWER_KERNCAP = "git pull && scripts/setup  # in the clone of kerncap"
 
@@ -114,6 +125,28 @@ def _quoted(word: object) -> str:
 def _bytes_of(char: str) -> str:
     encoded = os.fsencode(char) if not "\ud800" <= char < "\udc80" else b"?"
     return "".join(f"\\x{byte:02x}" for byte in encoded)
+
+
+def out_of_memory() -> HostError:
+    return HostError("this machine has not enough memory for it", code="host.memory", hint="free -h")
+
+
+def refused_by_system(error: OSError) -> HostError:
+    """What the system refused where no caller expected it: for the machine's owner, not a bug."""
+    place = Path(error.filename).parent if isinstance(error.filename, str) else None
+    full = error.errno in FULL_ERRORS
+    code = "host.disk-full" if full else "host.permission" if error.errno in PERMISSION_ERRORS else "host.file"
+    return HostError(
+        f"{error.filename or 'writing the result'}: {error.strerror}",
+        code=code,
+        hint=typed(*(("df", "-h") if full else ("ls", "-ld")), place or "."),
+    )
+
+
+def bug(error: Exception) -> KerncapError:
+    """Of ours."""
+    text = f"{type(error).__name__}: {error}; this is a bug in kerncap, please report it"
+    return KerncapError(text, code="internal.unexpected")
 
 
 _CLASS_OF_PREFIX: dict[str, type[KerncapError]] = {

@@ -18,8 +18,13 @@ def check_count(name: str, value: int, least: int, most: int) -> None:
 
 def not_negative(name: str, value: float, example: str) -> None:
     """Raises: UsageError `usage.number` when a number is less than 0 or no number."""
-    if not math.isfinite(value) or value < 0:
-        raise UsageError(f"{name} is {value}, expected 0 or more", code="usage.number", hint=f"{name} {example}")
+    try:
+        right = math.isfinite(value) and value >= 0
+    except OverflowError:  # an integer with hundreds of digits
+        right = False
+    if not right:
+        text = f"{name} is {str(value)[:40]}, expected 0 or more"
+        raise UsageError(text, code="usage.number", hint=f"{name} {example}")
 
 
 def check_judging(atol: float, rtol: float, iterations: int, *, prefix: str = "") -> None:

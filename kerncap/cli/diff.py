@@ -46,6 +46,10 @@ def diff(
         say(f"+++ {after}")
         for line in found.lines:
             say(line)
+        for name, lines in found.functions.items():
+            say(f"function {name}" + ("" if lines else ": on one side only"))
+            for line in lines:
+                say(line)
     return 1
 
 

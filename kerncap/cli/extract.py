@@ -120,7 +120,7 @@ def extract(
         zstd_level=compress,
         timeout_s=timeout,
     )
-    options.check_toolchain_headers(toolchain_headers)
+    options.check_toolchain_headers(toolchain_headers, source_dir is not None or compile_db is not None)
     source = SourceRequest(source_dir, compile_db, toolchain_headers)
     request = Request(order, output or default_output(kernel), source, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.

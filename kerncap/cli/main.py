@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import json
 import logging
 import os
@@ -19,12 +18,23 @@ import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kerncap.cli import start
-from kerncap.errors import EXIT_INTERRUPTED, EXIT_OK, HostError, KerncapError, UsageError, typed
+from kerncap.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    FULL_ERRORS,
+    MACHINE_ERRORS,
+    PATH_ERRORS,
+    KerncapError,
+    UsageError,
+    bug,
+    out_of_memory,
+    refused_by_system,
+    typed,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -52,16 +62,10 @@ COMMANDS: tuple[str, ...] = (
     "image",
 )
 
-_BUNDLE_COMMANDS = frozenset({"push", "pull", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run"})
-
-# What the system says of a path, or of itself, that no caller turned into an error of its own.
-_PATH_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST})
-_PERMISSION_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MACHINE_ERRORS = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-    | {errno.ENODEV, errno.ENXIO, errno.EBUSY, errno.ESTALE, errno.EBADF}
+_BUNDLE_COMMANDS = frozenset(
+    {"push", "pull", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
 )
+
 _ended_by: list[int] = []
 _COMPLETION_VARIABLE = "_KERNCAP_COMPLETE"
 
@@ -162,7 +166,7 @@ def run(args: list[str]) -> int:
     except BrokenPipeError:
         return EXIT_OK
     except OSError as error:
-        if error.errno in _PATH_ERRORS and _is_named(error, args):
+        if error.errno in PATH_ERRORS and _is_named(error, args):
             usage = UsageError(
                 f"{error.filename}: {error.strerror}",
                 code="usage.path",
@@ -170,11 +174,11 @@ def run(args: list[str]) -> int:
             )
             _print_error(usage, as_json)
             return usage.exit_code
-        if error.errno in _MACHINE_ERRORS | _FULL_ERRORS | _PATH_ERRORS:
+        if error.errno in MACHINE_ERRORS | FULL_ERRORS | PATH_ERRORS:
             return _machine(error, as_json)
         return _foreign(error, as_json)
     except MemoryError:
-        failure = HostError("this machine has not enough memory for it", code="host.memory", hint="free -h")
+        failure = out_of_memory()
         _print_error(failure, as_json)
         return failure.exit_code
     except Exception as error:
@@ -222,16 +226,8 @@ def _is_named(error: OSError, args: Sequence[str]) -> bool:
 
 
 def _machine(error: OSError, as_json: bool) -> int:
-    """What the system refused where no caller expected it: still for the machine's owner, not a bug."""
-    place = Path(error.filename).parent if isinstance(error.filename, str) else None
-    full = error.errno in _FULL_ERRORS
-    code = "host.disk-full" if full else "host.permission" if error.errno in _PERMISSION_ERRORS else "host.file"
     logging.getLogger("kerncap").debug("where it happened", exc_info=error)
-    failure = HostError(
-        f"{error.filename or 'writing the result'}: {error.strerror}",
-        code=code,
-        hint=typed(*(("df", "-h") if full else ("ls", "-ld")), place or "."),
-    )
+    failure = refused_by_system(error)
     try:
         _print_error(failure, as_json)
         sys.stdout.flush()
@@ -252,10 +248,9 @@ def _foreign(error: Exception, as_json: bool) -> int:
         show()
         return exit_code
     traceback.print_exc()
-    name = type(error).__name__
-    bug = KerncapError(f"{name}: {error}; this is a bug in kerncap, please report it", code="internal.unexpected")
-    _print_error(bug, as_json)
-    return bug.exit_code
+    failure = bug(error)
+    _print_error(failure, as_json)
+    return failure.exit_code
 
 
 def _help_of(error: Exception) -> str:

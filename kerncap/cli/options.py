@@ -185,7 +185,6 @@ MemoryOption = Annotated[
 ]
 # Source: the Docker engine refuses less.
 _MIN_MEMORY_BYTES = 6 << 20
-# What kerncap-replay takes.
 # More than three years: what is longer means no limit, and does not fit into all the clocks that it is counted with.
 _MAX_SECONDS = 1e8
 
@@ -230,8 +229,11 @@ def check_seconds(name: str, value: float, example: str) -> None:
         raise UsageError(text, code="usage.number", hint=f"{name} {example}")
 
 
-def check_toolchain_headers(word: str) -> None:
-    """Raises: UsageError `usage.toolchain-headers`."""
+def check_toolchain_headers(word: str, with_source: bool) -> None:
+    """Raises: UsageError `usage.toolchain-headers`, `usage.option-alone`."""
+    if word != "carry" and not with_source:
+        text = "--toolchain-headers is about the source, which is not asked for"
+        raise UsageError(text, code="usage.option-alone", hint=f"--toolchain-headers {word} --source-dir DIR")
     if word not in ("carry", "reference"):
         text = f"--toolchain-headers is {word!r}, expected carry or reference"
         raise UsageError(text, code="usage.toolchain-headers", hint="--toolchain-headers carry")

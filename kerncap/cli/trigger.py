@@ -69,7 +69,7 @@ def trigger(
         timeout_s=timeout,
         pid=process.pid,
     )
-    options.check_toolchain_headers(toolchain_headers)
+    options.check_toolchain_headers(toolchain_headers, source_dir is not None or compile_db is not None)
     source = SourceRequest(source_dir, compile_db, toolchain_headers)
     request = Request(order, output or default_output(kernel), source, self_check)
     return report((run_trigger(request, process),), f"process {process.pid}", as_json)

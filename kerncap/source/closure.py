@@ -82,7 +82,9 @@ def carry_source(
             unit.main,
             unit.compiler.version,
         )
-    left = {path for path in unit.files if headers == toolchain.REFERENCE and toolchain.is_toolchain(path, source_dir)}
+    project = [unit.main.parent, unit.cwd, *([source_dir] if source_dir else [])]
+    by_reference = headers == toolchain.REFERENCE
+    left = {path for path in unit.files if by_reference and toolchain.is_toolchain(path, project)}
     files = [_named(path) if path in left else _copy(directory, path) for path in unit.files]
     _write_json(directory / "vfs.yaml", overlay(path for path in unit.files if path not in left))
     _write_json(directory / "compile.json", _compile_document(unit, wanted, files))
@@ -185,7 +187,7 @@ def _copy(directory: Path, path: Path) -> dict[str, Any]:
         "original": str(path),
         "path": str(inside(path)),
         "digest": toolchain.digest_of(place),
-        "system": toolchain.is_toolchain(path, None),
+        "system": toolchain.is_toolchain(path, ()),
     }
 
 

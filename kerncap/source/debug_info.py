@@ -10,11 +10,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kerncap import proc
+from kerncap.names import base_name
 
 _VERSIONS = ("", "-21", "-19", "-17")
 _TIMEOUT_S = 60.0
@@ -55,6 +56,15 @@ def symbol_value(elf: Path, name: str) -> int | None:
         if len(words) >= 3 and words[0] == name:
             return int(words[2], 16)
     return None
+
+
+def base_names(mangled: Sequence[str]) -> dict[str, str]:
+    """Base name of each; without llvm-cxxfilt only of those that are not mangled."""
+    tool = llvm_tool("llvm-cxxfilt")
+    if tool is None or not mangled:
+        return {name: name for name in mangled if not name.startswith("_Z")}
+    done = proc.run([tool], timeout_s=_TIMEOUT_S, stdin="".join(f"{name}\n" for name in mangled).encode())
+    return {name: base_name(text) for name, text in zip(mangled, done.text.splitlines(), strict=False)}
 
 
 def machine_code(elf: Path, scratch: Path) -> bytes | None:

@@ -70,13 +70,36 @@ class CodeFacts:
 
 
 def facts_of(hsaco: Path, mangled: str) -> CodeFacts:
-    """Raises: HostError `host.no-native-files`; UsageError `usage.not-a-code-object`."""
-    done = proc.run([native.find_native().isa, "listing", hsaco, mangled], timeout_s=_TIMEOUT_S, keep_bytes=256 << 20)
+    """Of a kernel. Raises: HostError `host.no-native-files`; UsageError `usage.not-a-code-object`,
+    `usage.no-such-kernel`.
+    """
+    document = _isa("listing", hsaco, mangled)
+    if not document["kernel"] or document["resources"] is None:
+        raise UsageError(
+            f"{hsaco}: {mangled} is no kernel of it, or its metadata does not describe it", code="usage.no-such-kernel"
+        )
+    return facts_from(document)
+
+
+def function_facts(hsaco: Path, mangled: str) -> CodeFacts:
+    """Of a device function, which has no resources of its own. Raises as `facts_of` does."""
+    return facts_from(_isa("listing", hsaco, mangled))
+
+
+def functions_of(hsaco: Path) -> dict[str, bool]:
+    """The functions of a code object by mangled name, True for kernels. Raises as `facts_of` does."""
+    return {function["name"]: function["kernel"] for function in _isa("code", hsaco)["functions"]}
+
+
+def _isa(command: str, hsaco: Path, *more: str) -> dict[str, Any]:
+    tool = native.find_native().isa
+    done = proc.run([tool, command, hsaco, *more], timeout_s=_TIMEOUT_S, keep_bytes=256 << 20)
     if not done.ok:
         raise UsageError(
             f"{hsaco}: the code cannot be listed: {done.error_text.strip()[-300:]}", code="usage.not-a-code-object"
         )
-    return facts_from(json.loads(done.stdout))
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def facts_from(document: Mapping[str, Any]) -> CodeFacts:
@@ -118,6 +141,10 @@ _SHOWN = {
     "sgpr_spills": "SGPR spills",
     "lds_bytes": "bytes of LDS",
     "scratch_bytes": "bytes of scratch",
+    "dynamic_stack": "dynamic stack",
+    "kernarg_bytes": "bytes of kernel arguments",
+    "max_workgroup_workitems": "most workitems of a workgroup",
+    "wavefront_size": "lanes of a wave",
 }
 
 

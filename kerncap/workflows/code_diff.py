@@ -6,39 +6,38 @@ Branch distances are compared as where they lead: code that only moved is the sa
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap import native, proc
 from kerncap.bundle import open_bundle
 from kerncap.bundle.content import write_code_object
 from kerncap.errors import UsageError, typed
 from kerncap.scratch import Scratch
-from kerncap.workflows.code import CodeFacts, changes, facts_of
+from kerncap.source.debug_info import base_names
+from kerncap.workflows.assembly_diff import assembly_diff
+from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of
 
-_TIMEOUT_S = 120
 _ELF = b"\x7fELF"
-_LABEL = 6
-"""Columns before an instruction."""
 _MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
 class CodeDiff:
-    """One kernel in two code objects, as CodeFacts and as text."""
+    """One kernel in two code objects, as CodeFacts and as text; and the functions beside it, which it may call."""
 
     kernel: str
     before: CodeFacts
     after: CodeFacts
     lines: tuple[str, ...]
     """A unified diff of the assembly, without file names; empty when all instructions are the same."""
+    functions: Mapping[str, tuple[str, ...]]
+    """Device functions that differ, each with its diff; with none where only one side has it."""
 
     @property
     def changes(self) -> list[str]:
-        return changes(self.before, self.after)
+        return changes(self.before, self.after) + [f"function {name} differs" for name in self.functions]
 
     @property
     def same(self) -> bool:
@@ -53,7 +52,21 @@ class CodeDiff:
             "after": self.after.to_json(),
             "changes": self.changes,
             "assembly": list(self.lines),
+            "functions": {name: list(lines) for name, lines in self.functions.items()},
         }
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A code object: its functions by name, True for kernels; the captured kernel when it is a bundle's."""
+
+    path: Path
+    functions: Mapping[str, bool]
+    captured: str | None
+
+    @property
+    def kernels(self) -> set[str]:
+        return {name for name, is_kernel in self.functions.items() if is_kernel}
 
 
 def diff_code(before: str, after: str, kernel: str | None, context: int) -> CodeDiff:
@@ -62,35 +75,39 @@ def diff_code(before: str, after: str, kernel: str | None, context: int) -> Code
     Raises: UsageError `usage.which-kernel`, `usage.no-such-kernel`, `usage.not-a-code-object`; BundleError; HostError.
     """
     with Scratch("kerncap-diff-") as scratch:
-        sides = [_code_object(path, Path(scratch, f"{i}.hsaco")) for i, path in enumerate((before, after))]
-        name = _which(sides, kernel)
-        facts = [facts_of(path, name) for path, _ in sides]
-        pairs = _aligned(facts[0], facts[1], Path(scratch))
-    return CodeDiff(name, facts[0], facts[1], tuple(_unified(facts[0], facts[1], pairs, context)))
+        old, new = (_side(path, Path(scratch, f"{i}.hsaco")) for i, path in enumerate((before, after)))
+        name = _which(old, new, kernel)
+        facts = facts_of(old.path, name), facts_of(new.path, name)
+        lines = assembly_diff(*facts, Path(scratch), context)
+        functions = dict(_functions(old, new, Path(scratch), context))
+    return CodeDiff(name, *facts, tuple(lines), functions)
 
 
-def _code_object(path: str, place: Path) -> tuple[Path, str | None]:
-    """The raw code object, and the captured kernel's mangled name when it is a bundle's."""
+def _side(path: str, place: Path) -> _Side:
     file = Path(path)
     if file.is_file():
         with file.open("rb") as opened:
             if opened.read(len(_ELF)) == _ELF:
-                return file, None
+                return _Side(file, functions_of(file), None)
     bundle = open_bundle(path)
-    return write_code_object(bundle, place), bundle.capture.kernel.name
+    code = write_code_object(bundle, place)
+    return _Side(code, functions_of(code), bundle.capture.kernel.name)
 
 
-def _which(sides: Sequence[tuple[Path, str | None]], named: str | None) -> str:
+def _which(old: _Side, new: _Side, named: str | None) -> str:
     """The mangled name of the kernel to compare."""
-    captured = next((name for _, name in sides if name is not None), None)
-    if named is None and captured is not None:
-        return captured
-    common = sorted(set(_kernels(sides[0][0])) & set(_kernels(sides[1][0])))
-    # A base name is found by its spelling in the mangled one.
-    found = [name for name in common if named in (None, name) or f"{len(named)}{named}" in name]
+    common = sorted(old.kernels & new.kernels)
+    captured = {name for name in (old.captured, new.captured) if name is not None}
+    if named is None and len(captured) == 1:
+        found = [name for name in common if name in captured]
+    else:
+        bases = base_names(common) if named is not None else {}
+        found = [name for name in common if named in (None, name, bases.get(name))]
     if len(found) == 1:
         return found[0]
-    what = "are in both code objects" if named is None else f"of both code objects are named {named}"
+    what = f"of both code objects are named {named}" if named else "are in both code objects"
+    if named is None and len(captured) == 1:
+        what = f"of both code objects are the captured {captured.pop()}"
     raise UsageError(
         f"{len(found)} kernels {what}; in common they have {', '.join(common[:_MOST_NAMED]) or 'none'}",
         code="usage.which-kernel" if found else "usage.no-such-kernel",
@@ -98,84 +115,12 @@ def _which(sides: Sequence[tuple[Path, str | None]], named: str | None) -> str:
     )
 
 
-def _kernels(hsaco: Path) -> list[str]:
-    done = proc.run([native.find_native().isa, "code", hsaco], timeout_s=_TIMEOUT_S, keep_bytes=256 << 20)
-    if not done.ok:
-        raise UsageError(
-            f"{hsaco}: the code cannot be listed: {done.error_text.strip()[-300:]}", code="usage.not-a-code-object"
-        )
-    return [function["name"] for function in json.loads(done.stdout)["functions"] if function["kernel"]]
-
-
-Pair = tuple[int | None, int | None]
-"""Places of an instruction on both sides; None where a side has it not."""
-
-
-def _aligned(before: CodeFacts, after: CodeFacts, scratch: Path) -> list[Pair]:
-    """By diff(1), which is quick on long code; branches count as equal there, wherever they lead."""
-    for name, facts in (("before", before), ("after", after)):
-        texts = (text.split()[0] if i in facts.leads_to else text for i, text in enumerate(facts.instructions))
-        (scratch / name).write_text("".join(f"{text}\n" for text in texts), "utf-8")
-    formats = ["--old-line-format=-\n", "--new-line-format=+\n", "--unchanged-line-format= \n"]
-    done = proc.run(
-        ["diff", "--minimal", *formats, scratch / "before", scratch / "after"],
-        timeout_s=_TIMEOUT_S,
-        keep_bytes=64 << 20,
-    )
-    pairs: list[Pair] = []
-    old = new = 0
-    for mark in done.text.splitlines():
-        pairs.append((old if mark != "+" else None, new if mark != "-" else None))
-        old, new = old + (mark != "+"), new + (mark != "-")
-    return pairs
-
-
-def _labels(before: CodeFacts, after: CodeFacts, pairs: Sequence[Pair]) -> tuple[dict[int, str], dict[int, str]]:
-    """Names of the places that branches lead to: one name where both sides lead to the same instruction."""
-    partner = {new: old for old, new in pairs if old is not None and new is not None}
-    old_names = {place: f"L{n}" for n, place in enumerate(sorted(set(before.leads_to.values())), 1)}
-    new_names: dict[int, str] = {}
-    for place in sorted(set(after.leads_to.values())):
-        shared = old_names.get(partner[place]) if place in partner else None
-        new_names[place] = shared or f"N{len(new_names) + 1}"
-    return old_names, new_names
-
-
-def _line(facts: CodeFacts, labels: dict[int, str], place: int) -> str:
-    text = facts.instructions[place]
-    if place in facts.leads_to:
-        words = text.split()
-        text = " ".join([*words[:-1], labels[facts.leads_to[place]]])
-    label = f"{labels[place]}:" if place in labels else ""
-    return f"{label:{_LABEL}}{text}"
-
-
-def _unified(before: CodeFacts, after: CodeFacts, pairs: Sequence[Pair], context: int) -> Iterator[str]:
-    """Hunks as `diff -u` writes them."""
-    old_labels, new_labels = _labels(before, after, pairs)
-    marked: list[tuple[str, str]] = []
-    for old, new in pairs:
-        lines = [
-            ("-", _line(before, old_labels, old)) if old is not None else None,
-            ("+", _line(after, new_labels, new)) if new is not None else None,
-        ]
-        # A label is no change of the instruction behind it.
-        if lines[0] and lines[1] and lines[0][1][_LABEL:] == lines[1][1][_LABEL:]:
-            marked.append((" ", lines[1][1]))
-        else:
-            marked += [line for line in lines if line]
-    changed = [i for i, (mark, _) in enumerate(marked) if mark != " "]
-    at = old_at = new_at = 0
-    while changed:
-        first = last = changed.pop(0)
-        while changed and changed[0] - last - 1 <= 2 * context:
-            last = changed.pop(0)
-        start, end = max(at, first - context), min(len(marked), last + 1 + context)
-        old_at += sum(mark != "+" for mark, _ in marked[at:start])
-        new_at += sum(mark != "-" for mark, _ in marked[at:start])
-        old_count = sum(mark != "+" for mark, _ in marked[start:end])
-        new_count = sum(mark != "-" for mark, _ in marked[start:end])
-        yield f"@@ -{old_at + 1},{old_count} +{new_at + 1},{new_count} @@"
-        for mark, line in marked[start:end]:
-            yield f"{mark}{line}".rstrip()
-        at, old_at, new_at = end, old_at + old_count, new_at + new_count
+def _functions(old: _Side, new: _Side, scratch: Path, context: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Those that are no kernels: a kernel may call them, and its own code shows nothing of what they do."""
+    for name in sorted((old.functions.keys() | new.functions.keys()) - old.kernels - new.kernels):
+        if name not in old.functions or name not in new.functions:
+            yield name, ()
+            continue
+        one, other = function_facts(old.path, name), function_facts(new.path, name)
+        if lines := assembly_diff(one, other, scratch, context):
+            yield name, tuple(lines)

@@ -90,7 +90,12 @@ class ReplayProcess:
         native.write_document(request, document)
         steps = len(self._bundle.capture.steps)
         whole = sum(self._timeout_s * steps * (run.iterations + run.warmup) for run in runs) + _GRACE_S
-        ended = self._ask(request, answer, whole) if self._resident else self._start(request, answer, whole)
+        try:
+            ended = self._ask(request, answer, whole) if self._resident else self._start(request, answer, whole)
+        except BaseException:
+            # Its answer would come later and be taken for the next run's.
+            self.close()
+            raise
         if not answer.is_file():
             assert ended is not None
             raise _no_answer(ended, whole, self._path)

@@ -11,6 +11,7 @@ In: a bundle, a device. Out: a Verdict for each code object or source. `kerncap.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -22,7 +23,7 @@ from kerncap.scratch import Scratch
 from kerncap.verdict.plan import Tolerance
 from kerncap.workflows.check import parse_checks
 from kerncap.workflows.code import CodeFacts, facts_of
-from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
+from kerncap.workflows.recompile import Outcome, Sandbox, recompile_here, recompile_in_sandbox
 from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -77,15 +78,18 @@ class Session:
     ) -> Verdict:
         """Judge a code object, or the captured one, as `kerncap validate` does: outputs poisoned, inputs perturbed.
 
-        `source`: a reproducer directory, perhaps edited, whose source is compiled first.
+        `source`: a reproducer directory, perhaps edited, whose source is compiled first; when its compiler is not the
+        original's, the verdict's `reasons` say so.
         Raises: ReplayError, UsageError, HostError; with `source` CompileError, BundleError.
         """
         check_judging(atol, rtol, iterations)
         if source is not None and hsaco is not None:
             raise UsageError("both a code object and source are named", code="usage.option-alone", hint="--hsaco FILE")
+        difference = None
         with Scratch("kerncap-evaluate-") as scratch:
             if source is not None:
-                hsaco = self._compiled(os.fspath(source), Path(scratch, "variant.hsaco"))
+                made = self._compiled(os.fspath(source), Path(scratch, "variant.hsaco"))
+                hsaco, difference = made.output, made.difference
             options = Options(
                 hsaco=Path(hsaco) if hsaco is not None else None,
                 iterations=iterations,
@@ -94,12 +98,13 @@ class Session:
                 kernel=kernel,
                 check=parse_checks(check),
             )
-            return judge_with(self._process, self._subject, options, Path(scratch))
+            verdict = judge_with(self._process, self._subject, options, Path(scratch))
+        return replace(verdict, reasons=(*verdict.reasons, difference)) if difference else verdict
 
-    def _compiled(self, reproducer: str, output: Path) -> Path:
-        if self._trust:
-            return recompile_here(reproducer, output).output
-        return recompile_in_sandbox(reproducer, output, Sandbox()).output
+    def _compiled(self, reproducer: str, output: Path) -> Outcome:
+        return (
+            recompile_here(reproducer, output) if self._trust else recompile_in_sandbox(reproducer, output, Sandbox())
+        )
 
     def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:
         """Registers, LDS, scratch, occupancy and instructions of a code object's kernel, or of the captured one.

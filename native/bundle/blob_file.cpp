@@ -14,8 +14,6 @@
 namespace kerncap {
 namespace {
 
-constexpr std::uint64_t write_out_bytes = 4u << 20;
-
 void put_u32(std::vector<std::byte>& out, std::uint64_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
 }
@@ -37,20 +35,12 @@ std::uint64_t BlobFile::append_frame(std::span<const std::byte> frame, std::uint
   append(frame);
   frames_.push_back({frame.size(), raw_bytes});
   raw_bytes_ += raw_bytes;
-  if (size_ - written_out_ >= write_out_bytes) start_writing_out();
   return offset;
 }
 
 void BlobFile::append(std::span<const std::byte> bytes) {
   write_all(fd_.get(), bytes, temporary_);
   size_ += bytes.size();
-}
-
-// So that whoever syncs the file finds little left to wait for. Only a hint: file systems that know nothing of it write when
-// they are told to.
-void BlobFile::start_writing_out() {
-  ::sync_file_range(fd_.get(), static_cast<off64_t>(written_out_), static_cast<off64_t>(size_ - written_out_), SYNC_FILE_RANGE_WRITE);
-  written_out_ = size_;
 }
 
 void BlobFile::append_seek_table() {
@@ -69,7 +59,6 @@ void BlobFile::append_seek_table() {
 
 void BlobFile::close() {
   if (::fchmod(fd_.get(), 0644) != 0) throw system_error("cannot write " + printable(directory_.native()), errno);
-  start_writing_out();
   fd_.reset();
 }
 

@@ -29,21 +29,19 @@ class BlobFile {
   void append(std::span<const std::byte> bytes);
   // The sizes of all frames. Source: zstd, contrib/seekable_format/zstd_seekable_compression_format.md, a skippable frame.
   void append_seek_table();
-  // No more is written. Neither waits for the disk nor reads anything: an application may be held meanwhile.
+  // No more is written. Neither waits for the disk nor asks it to begin (which waits too, when its queue is full), nor reads
+  // anything: an application may be held meanwhile.
   void close();
   // After close(). The digest is that of what was written, which is read for it; `visit` gets each frame, in order.
   Blob name(const std::function<void(std::span<const std::byte> frame)>& visit);
   Blob name(const Sha256Digest& digest);
 
  private:
-  void start_writing_out();
-
   std::filesystem::path directory_;
   std::string temporary_;
   UniqueFd fd_;
   bool named_ = false;
   std::uint64_t size_ = 0;
-  std::uint64_t written_out_ = 0;  // up to here the disk has been asked for
   std::uint64_t raw_bytes_ = 0;
   struct FrameSize {
     std::uint64_t stored = 0;

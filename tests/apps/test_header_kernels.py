@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Programs
 
+from kerncap.runtime import catalog
+
 APP = "rocprim"
 TARGETS = ("gfx942", "gfx1100")
 PROJECT = ROOT / "tests" / "projects" / "header_libraries"
@@ -55,7 +57,7 @@ def sandboxed(bundle: Path, output: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "kerncap/runtime:sid" in done.stderr
+    assert catalog.image_name("runtime", "sid") in done.stderr
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kerncap.workflows.assembly_diff import assembly_diff
 from kerncap.workflows.code import CodeFacts, facts_from
-from kerncap.workflows.code_diff import _aligned, _unified
 
 
 def facts(*instructions: str | tuple[str, int]) -> CodeFacts:
@@ -20,7 +20,7 @@ def facts(*instructions: str | tuple[str, int]) -> CodeFacts:
 
 
 def diff(before: CodeFacts, after: CodeFacts, scratch: Path, context: int = 3) -> list[str]:
-    return list(_unified(before, after, _aligned(before, after, scratch), context))
+    return assembly_diff(before, after, scratch, context)
 
 
 def test_the_same_code_has_no_difference(tmp_path: Path) -> None:
