@@ -20,8 +20,8 @@ TARGET = "gfx942"
 ROUNDS = 7
 DISPATCHES = 100_000
 SHORT_KERNELS = 20_000
-# Bars: us of the submitting thread's CPU a dispatch; wall time of short kernels; growth of the time a code object, beside
-# what differs from run to run of the time without the tool.
+# Bars: us of the submitting thread's CPU a dispatch; wall time of short kernels; growth of the time a code object,
+# beside what differs from run to run of the time without the tool.
 MOST_ADDED_US = 1.0
 MOST_SHORT_RATIO = 1.05
 MOST_GROWTH = 1.5
