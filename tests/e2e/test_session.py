@@ -111,7 +111,7 @@ with kerncap.connect(path) as session, kerncap.connect(path) as other:
         session.evaluate("serving.out")
     except KerncapError as error:
         answers.append(error.code)
-    answers.append(session.code().to_json() == other.code(wrong).to_json())
+    answers.append(session.code().instructions == other.code(wrong).instructions)
     answers.append(session.code().resources["vgprs"] > 0)
     raw = socket.socket(socket.AF_UNIX)
     raw.connect(path)

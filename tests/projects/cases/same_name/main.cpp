@@ -1,7 +1,5 @@
-#include <vector>
-
+#include "each_element.hpp"
 #include "left/left.hpp"
-#include "program.hpp"
 #include "right/right.hpp"
 
 __global__ void scale_and_shift(float* data, int n) {
@@ -10,15 +8,6 @@ __global__ void scale_and_shift(float* data, int n) {
 }
 
 int main() {
-  constexpr int n = 200;
-  std::vector<float> in(n), out(n);
-  for (int i = 0; i < n; ++i) in[i] = sample(i);
-  float* data;
-  HIP_CHECK(hipMalloc(&data, n * 4));
-  HIP_CHECK(hipMemcpy(data, in.data(), n * 4, hipMemcpyHostToDevice));
-  scale_and_shift<<<(n + 63) / 64, 64>>>(data, n);
-  HIP_CHECK(hipMemcpy(out.data(), data, n * 4, hipMemcpyDeviceToHost));
-  bool right = true;
-  for (int i = 0; i < n; ++i) right = right && out[i] == 3.0f * in[i] + 5.0f;
-  return finish(right);
+  return each_element([](float* data, int n) { scale_and_shift<<<blocks_of(n), 64>>>(data, n); },
+                      [](float x) { return 3.0f * x + 5.0f; });
 }
