@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 _MOST_PATH_BYTES = 107  # Source: unix(7), sun_path
 _MOST_REQUEST_BYTES = 1 << 20
 REQUEST = "kerncap.request/1"
-STOPPED = "kerncap.stopped/1"
 _LAST_ANSWER_S = 2.0
 _ANOTHER_PLACE = "--socket /tmp/kerncap.sock"
 _EVALUATE: Final[Mapping[str, tuple[type, ...]]] = {
@@ -66,11 +65,14 @@ def serve(session: Session, path: Path, on_ready: Callable[[], None]) -> None:
         acceptor.start()
         try:
             on_ready()
-            _answer_all(session, server.requests)
+            last = _answer_until_stop(session, server.requests)
         finally:
             server.shutdown()
             acceptor.join()
             server.end()
+    # Who asked for it finds nobody there any more.
+    last.answer.put({"schema": "kerncap.stopped/1"})
+    last.sent.wait(_LAST_ANSWER_S)
 
 
 @dataclass
@@ -82,22 +84,22 @@ class _Request:
     sent: threading.Event = field(default_factory=threading.Event)
 
 
-def _answer_all(session: Session, requests: queue.SimpleQueue[_Request]) -> None:
+def _answer_until_stop(session: Session, requests: queue.SimpleQueue[_Request]) -> _Request:
+    """The request to stop, which is not answered yet."""
     while True:
         request = requests.get()
         answer = _answer(session, request.line)
+        if answer is None:
+            return request
         request.answer.put(answer)
-        if answer["schema"] == STOPPED:
-            request.sent.wait(_LAST_ANSWER_S)
-            return
 
 
-def _answer(session: Session, line: bytes) -> dict[str, Any]:
-    """Whatever fails is an answer too."""
+def _answer(session: Session, line: bytes) -> dict[str, Any] | None:
+    """None: it is to stop. Whatever fails is an answer too."""
     try:
         operation, options = _parsed(line)
         if operation == "stop":
-            return {"schema": STOPPED}
+            return None
         if operation == "code":
             return code_document(session.code(**options))
         return session.evaluate(**options).to_json()
