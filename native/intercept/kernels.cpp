@@ -92,7 +92,7 @@ void KernelRegistry::code_loaded(hsa_executable_t executable, hsa_agent_t agent,
                                  hsa_loaded_code_object_t loaded) {
   const std::scoped_lock lock(mutex_);
   const auto bytes = readers_.find(reader.handle);
-  loaded_.emplace(executable.handle, LoadedCode{executable, agent, loaded, bytes == readers_.end() ? nullptr : bytes->second});
+  loaded_.emplace(executable.handle, LoadedCode{executable, agent, loaded, reader, bytes == readers_.end() ? nullptr : bytes->second});
 }
 
 bool KernelRegistry::add(hsa_executable_t executable, hsa_executable_symbol_t symbol) {
@@ -129,7 +129,12 @@ void KernelRegistry::executable_frozen(hsa_executable_t executable) {
   if (meant || keep_code_) return;
   const std::scoped_lock lock(mutex_);
   const auto [first, last] = loaded_.equal_range(executable.handle);
-  for (auto code = first; code != last; ++code) code->second.bytes.reset();
+  for (auto code = first; code != last; ++code) {
+    code->second.bytes.reset();
+    // Runtimes keep a reader as long as the module: its copy goes, too. What is meant is told by names, so that nothing which
+    // is loaded from it later can be.
+    if (const auto reader = readers_.find(code->second.reader.handle); reader != readers_.end()) reader->second.reset();
+  }
 }
 
 void KernelRegistry::executable_destroyed(hsa_executable_t executable) {

@@ -26,6 +26,7 @@ struct LoadedCode {
   hsa_executable_t executable{};
   hsa_agent_t agent{};
   hsa_loaded_code_object_t loaded{};
+  hsa_code_object_reader_t reader{};
   CodeBytes bytes;  // dropped when none of its kernels is meant
 };
 
@@ -98,7 +99,7 @@ class KernelRegistry {
   mutable std::mutex mutex_;
   KernelTable table_;
   std::vector<std::unique_ptr<KernelEntry>> entries_;  // never removed: the packet callback may hold one
-  std::map<std::uint64_t, CodeBytes> readers_;
+  std::map<std::uint64_t, CodeBytes> readers_;  // null: what it read was loaded, and none of it is meant
   std::multimap<std::uint64_t, LoadedCode> loaded_;
 };
 
