@@ -190,6 +190,11 @@ void Sequence::replace_dependencies(Packet& packet, std::size_t count, BarrierFa
     }
     const Withheld& awaited = withheld_[known->second];
     if (awaited.shared) throw Error("capture.sequence-broken", "a barrier waits for a signal that several of them complete");
+    // The packet's completion takes 1 of it: what is more, the host takes when it has done its part (HIP's host functions and
+    // callbacks on a stream), which no signal of the tool would wait for.
+    if (hsa().core.hsa_signal_load_scacquire_fn(signal) != 1) {
+      throw Error("capture.sequence-broken", "the host does something between them that the next waits for (a host function, a callback)");
+    }
     const hsa_signal_t own = awaited.own->handle();
     std::memcpy(dependencies + i * sizeof signal, &own, sizeof own);
     if (awaited.step) facts.waits_for.push_back(*awaited.step);

@@ -114,6 +114,7 @@ def test_sealed_and_unpacked_again(workbench: Workbench, chain: Path, tmp_path: 
         ("sync", "1 was there, none behind the first of 'mix', and then: the application submitted no more for 5 s"),
         ("copy", "a copy that the application starts waits for one of them"),
         ("event", "waits for work outside of its queue"),
+        ("host", "the host does something between them that the next waits for"),
     ],
 )
 def test_what_is_no_sequence_is_refused_and_the_application_goes_on(

@@ -1,7 +1,10 @@
 // A chain of dispatches, each working on what the one before left: x = i; x = 2x + 1; y += x; x = y - x. Launched
 // one by one (stream), with events that measure the time between them (timed), as a graph, or with something between them that
 // breaks the chain for whoever captures it as one: sync (the host waits), copy (a copy back on the stream), small (a copy of a few
-// bytes, which some runtimes do with a kernel on the stream), event (another stream's kernel between). fault: the second kernel stores where nothing is mapped.
+// bytes, which some runtimes do with a kernel on the stream), event (another stream's kernel between), host (a host function on the
+// stream, on whose result the next kernel works). fault: the second kernel stores where nothing is mapped.
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -31,6 +34,14 @@ __global__ void mix(int* x, const int* y, int n) {
   if (i < n) x[i] = y[i] - x[i];
 }
 
+// Adds what the host function left to where it may be seen: once for each that came in time.
+__global__ void follow(int* seen, const int* left) { *seen += *left; }
+
+void leave_one(void* left) {
+  usleep(20000);
+  *static_cast<int*>(left) = 1;
+}
+
 constexpr int count = 3000;
 constexpr size_t buffer_bytes = 256 << 10;  // more than the runtimes copy with a kernel
 constexpr int blocks = (count + 255) / 256;
@@ -46,6 +57,11 @@ struct Chain {
     if (mode == "sync") HIP_CHECK(hipStreamSynchronize(stream));
     if (mode == "copy") HIP_CHECK(hipMemcpyAsync(copied, x, buffer_bytes, hipMemcpyDeviceToHost, stream));
     if (mode == "small") HIP_CHECK(hipMemcpyAsync(copied, x, 64, hipMemcpyDeviceToHost, stream));
+    if (mode == "host") {
+      HIP_CHECK(hipLaunchHostFunc(stream, leave_one, copied));
+      follow<<<1, 1, 0, stream>>>(copied + 1, copied);
+      HIP_CHECK(hipMemsetAsync(copied, 0, sizeof(int), stream));
+    }
     if (mode != "event") return;
     hipEvent_t first, second;
     HIP_CHECK(hipEventCreate(&first));
@@ -76,6 +92,7 @@ int main(int argc, char** argv) {
   HIP_CHECK(hipHostMalloc(&chain.copied, buffer_bytes));
   HIP_CHECK(hipEventCreate(&chain.begun));
   HIP_CHECK(hipEventCreate(&chain.ended));
+  chain.copied[0] = chain.copied[1] = 0;
   HIP_CHECK(hipMemset(chain.y, 0, count * sizeof(int)));
   HIP_CHECK(hipStreamCreate(&chain.stream));
   HIP_CHECK(hipStreamCreate(&chain.other));
@@ -99,7 +116,7 @@ int main(int argc, char** argv) {
   HIP_CHECK(hipMemcpy(x.data(), chain.x, count * sizeof(int), hipMemcpyDeviceToHost));
   HIP_CHECK(hipMemcpy(y.data(), chain.y, count * sizeof(int), hipMemcpyDeviceToHost));
   HIP_CHECK(hipMemcpyFromSymbol(&called, HIP_SYMBOL(calls), sizeof called));
-  bool right = called == 2;
+  bool right = called == 2 && (chain.mode != "host" || chain.copied[1] == 2);
   if (chain.mode == "timed") {
     float took_ms = 0;
     HIP_CHECK(hipEventElapsedTime(&took_ms, chain.begun, chain.ended));
