@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,12 +58,13 @@ def profile(
         raise UsageError(text, code="usage.profile", hint="kerncap profile -- ./app")
     returncode = 0
     modelled = False
-    if imported is not None:
-        found = import_rocprof(imported)
-    else:
-        found, returncode, modelled = _measure(tuple(command or ()), device, timeout, as_json)
-    if csv_file is not None:
-        with new_file(csv_file) as file:
+    # Opened first: a file that cannot be written is known before the application runs.
+    with new_file(csv_file) if csv_file is not None else nullcontext() as file:
+        if imported is not None:
+            found = import_rocprof(imported)
+        else:
+            found, returncode, modelled = _measure(tuple(command or ()), device, timeout, as_json)
+        if file is not None:
             file.write(found.to_csv().encode())
     if as_json:
         print_json(found.to_json(top))

@@ -17,7 +17,9 @@ from kerncap.errors import CompileError
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused
 
 LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc", "buildcache"})
-_DROPPED_WITH_VALUE = frozenset({"-o", "-MF", "-MT", "-MQ", "-MJ", "-L", "-l", "-x", "--offload-arch", "-Xlinker"})
+_DROPPED_WITH_VALUE = frozenset(
+    {"-o", "-MF", "-MT", "-MQ", "-MJ", "-L", "-l", "-x", "--offload-arch", "--cuda-gpu-arch", "-Xlinker", "-Xarch_host"}
+)
 # What only says where results go, how the host is linked or what is printed, or where this machine has its tools.
 _DROPPED = re.compile(
     r"(-c|-S|-E|-M|-MM|-MD|-MMD|-MP|-MG|-MV|-v|-###|--hip-link|-fPIC|-fPIE|-fpic|-fpie|-pie|-shared|-static"
@@ -26,6 +28,9 @@ _DROPPED = re.compile(
     r"|-f(file|debug|macro)-prefix-map=.*|-fdebug-compilation-dir=.*|-fdiagnostics-.*|-f(no-)?color-diagnostics|-x.+"
     r"|-parallel-jobs=.*|-MF.+|-MT.+|-MQ.+|-stdlib=.*|-fuse-ld=.*|-rdynamic|-fno-gpu-rdc|-fansi-escape-codes"
     r"|-flto(=.*)?|-fno-lto|-fno-offload-lto|-ftime-(trace|report).*|-f(no-)?save-optimization-record.*|-fstack-usage"
+    r"|--(no-)?offload-compress|--offload-compression-level=.*|--(no-)?offload-new-driver|-foffload-lto(=.*)?"
+    r"|-f(no-)?fat-lto-objects|-Qunused-arguments|-Rpass.*|--verbose|-s|-g?z(=.*)?|-fuse-cuid=.*|--cuda-gpu-arch=.*"
+    r"|--gcc-install-dir=.*|-Wa,.*"
     r"|-gsplit-dwarf.*|-gno-split-dwarf|-gen-reproducer.*|-f(no-)?crash-diagnostics.*"
     r"|--(rocm|hip|hip-device-lib|rocm-device-lib)-path=.*|--hip-version=.*|-?-rtlib=.*|-?-unwindlib=.*|--driver-mode=.*"
     r")\Z"

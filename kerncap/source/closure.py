@@ -211,4 +211,7 @@ def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    # LLVM's YAML reader takes the halves of an escaped character beyond U+FFFF for two characters.
+    path.write_text(
+        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="surrogateescape"
+    )

@@ -41,7 +41,7 @@ class Compiler:
 
 
 def major_version(version: str) -> int | None:
-    match = re.search(r"clang version (\d+)", version)
+    match = re.search(r"clang version (\d{1,4})\b", version)
     return int(match.group(1)) if match else None
 
 

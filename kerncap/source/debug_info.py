@@ -68,17 +68,21 @@ def base_names(mangled: Sequence[str]) -> dict[str, str]:
 
 
 def machine_code(elf: Path, scratch: Path) -> bytes | None:
-    """Section .text. None when there is none, or without llvm-objcopy."""
+    """Sections .text and .rodata: instructions, kernel descriptors, constants. None without llvm-objcopy or .text."""
     tool = llvm_tool("llvm-objcopy")
     if tool is None:
         return None
-    out = scratch / "text.bin"
-    done = proc.run([tool, f"--dump-section=.text={out}", str(elf), os.devnull], timeout_s=_TIMEOUT_S)
-    if not done.ok or not out.is_file():
-        return None
-    code = out.read_bytes()
-    out.unlink()
-    return code
+    places = {section: scratch / f"section{section}" for section in (".text", ".rodata")}
+    dumps = [f"--dump-section={section}={place}" for section, place in places.items()]
+    # One that is not there is an error of the tool: then the code alone.
+    for words in (dumps, dumps[:1]):
+        done = proc.run([tool, *words, str(elf), os.devnull], timeout_s=_TIMEOUT_S)
+        if done.ok:
+            found = [place.read_bytes() for place in places.values() if place.is_file()]
+            for place in places.values():
+                place.unlink(missing_ok=True)
+            return b"".join(len(section).to_bytes(8, "little") + section for section in found)
+    return None
 
 
 def lines_at(elf: Path, addresses: Iterable[int], *, outermost: bool = False) -> dict[int, tuple[str, int]]:

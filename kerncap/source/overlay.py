@@ -91,7 +91,7 @@ def read_overlay(directory: Path) -> View:
     files: dict[str, Path] = {}
     for name, external in _entries(document.get("roots"), "/", 0):
         parts = external.split("/")
-        if parts[0] != "src" or any(part in ("", ".", "..") for part in parts):
+        if parts[0] != "src" or any(part in ("", ".", "..") for part in parts) or "\0" in external:
             raise _hostile(f"leads out of the bundle: {external[:200]!r}")
         real = directory.absolute() / external
         check_inside(directory, real)

@@ -62,7 +62,8 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     refuse_existing(output)
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
-        overlay.write_text(json.dumps(view.document()), "utf-8")
+        # As in closure: not escaped.
+        overlay.write_text(json.dumps(view.document(), ensure_ascii=False), "utf-8", errors="surrogateescape")
         compilers.compile_device(
             clang.path,
             arguments,

@@ -15,11 +15,12 @@ from kerncap.bundle import open_bundle
 from kerncap.bundle.content import write_code_object
 from kerncap.errors import UsageError, typed
 from kerncap.scratch import Scratch
-from kerncap.source.debug_info import base_names
+from kerncap.source.debug_info import base_names, machine_code
 from kerncap.workflows.assembly_diff import assembly_diff
 from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of
 
 _ELF = b"\x7fELF"
+_OFFLOAD_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _MOST_NAMED = 8
 
 
@@ -35,9 +36,15 @@ class CodeDiff:
     functions: Mapping[str, tuple[str, ...]]
     """Device functions that differ, each with its diff; with none where only one side has it."""
 
+    data_differs: bool
+    """Sections .text and .rodata are not the same bytes; False where that cannot be told (without llvm-objcopy)."""
+
     @property
     def changes(self) -> list[str]:
-        return changes(self.before, self.after) + [f"function {name} differs" for name in self.functions]
+        found = changes(self.before, self.after) + [f"function {name} differs" for name in self.functions]
+        if not found and not self.lines and self.data_differs:
+            found.append("the same instructions with other constants, or other code beside them")
+        return found
 
     @property
     def same(self) -> bool:
@@ -80,15 +87,23 @@ def diff_code(before: str, after: str, kernel: str | None, context: int) -> Code
         facts = facts_of(old.path, name), facts_of(new.path, name)
         lines = assembly_diff(*facts, Path(scratch), context)
         functions = dict(_functions(old, new, Path(scratch), context))
-    return CodeDiff(name, *facts, tuple(lines), functions)
+        data = [machine_code(side.path, Path(scratch)) for side in (old, new)]
+    return CodeDiff(name, *facts, tuple(lines), functions, data_differs=data[0] != data[1])
 
 
 def _side(path: str, place: Path) -> _Side:
     file = Path(path)
     if file.is_file():
         with file.open("rb") as opened:
-            if opened.read(len(_ELF)) == _ELF:
-                return _Side(file, functions_of(file), None)
+            magic = opened.read(len(_OFFLOAD_BUNDLE))
+        if magic == _OFFLOAD_BUNDLE:
+            raise UsageError(
+                f"{path} is an offload bundle, not a raw code object",
+                code="usage.not-a-code-object",
+                hint="hipcc --cuda-device-only --no-gpu-bundle-output ...",
+            )
+        if magic.startswith(_ELF):
+            return _Side(file, functions_of(file), None)
     bundle = open_bundle(path)
     code = write_code_object(bundle, place)
     return _Side(code, functions_of(code), bundle.capture.kernel.name)

@@ -21,7 +21,7 @@ from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
 from kerncap.capture.seal import add_facts, add_self_check
 from kerncap.capture.tool import describe_status
-from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError
+from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError, typed
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
@@ -175,11 +175,20 @@ def _seal(request: Request, partial: Path) -> CompileError | None:
             wanted = Wanted(kernel.name, kernel.demangled, target, code)
             carry_source(partial, wanted, source.directory, source.database, headers=source.headers)
     except CompileError as error:
-        remove_tree(partial / "src")
-        for name in ("vfs.yaml", "compile.json"):
-            (partial / name).unlink(missing_ok=True)
-        return error
+        return _without_source(partial, error)
+    except OSError as error:
+        # Of the project: gone since, or out of reach. The capture is whole all the same.
+        text = f"{error.filename or 'a file of the source'}: {error.strerror or error}"
+        hint = typed("ls", "-ld", error.filename) if isinstance(error.filename, str) else None
+        return _without_source(partial, CompileError(text, code="compile.source-file", hint=hint))
     return None
+
+
+def _without_source(partial: Path, error: CompileError) -> CompileError:
+    remove_tree(partial / "src")
+    for name in ("vfs.yaml", "compile.json"):
+        (partial / name).unlink(missing_ok=True)
+    return error
 
 
 def _self_check(request: Request, bundle: Bundle, capture_dir: Path) -> None:

@@ -144,11 +144,19 @@ def test_a_kernel_that_was_compiled_while_the_application_ran(workbench: Workben
         assert workbench.verdict("replay", out)["verdict"] == "faithful"
 
 
-def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench) -> None:
-    """Both files have the mangled symbol; without debug information only the machine code tells which is meant."""
-    folder = workbench.work / "anonymous"
+_STEPS = {
+    "instruction": "x[threadIdx.x] *= FACTOR;",
+    "constants": "const float t[4] = {FACTOR, 1.5f, 2.5f, 3.5f}; x[threadIdx.x] *= t[int(x[threadIdx.x]) & 3];",
+}
+
+
+@pytest.mark.parametrize("where", _STEPS)
+def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench, where: str) -> None:
+    """Both files have the mangled symbol; without debug information only the machine code tells which is meant, or the
+    constants that it reads."""
+    folder = workbench.work / f"anonymous-{where} \U0001f600"
     folder.mkdir()
-    kernel = "namespace { __global__ void step(float* x) { x[threadIdx.x] *= FACTOR; } }"
+    kernel = "namespace { __global__ void step(float* x) { " + _STEPS[where] + " } }"
     memory = "float* x; if (hipMalloc(&x, 256) || hipMemset(x, 0, 256)) return 1;"
     launch = f"{{ {memory} step<<<1, 64>>>(x); return hipDeviceSynchronize(); }}"
     entries = []
@@ -164,12 +172,36 @@ def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench) -> No
     workbench.container.run(["hipcc", *options, "-c", "main.cpp", "-o", "main.o"], cwd=folder, check=True)
     workbench.container.run(["hipcc", "main.o", "one.o", "two.o", "-o", "app"], cwd=folder, check=True)
     for dispatch, name in ((0, "one"), (1, "two")):
-        out = workbench.work / f"anonymous-{dispatch}.kcap"
+        out = workbench.work / f"anonymous-{where}-{dispatch}.kcap"
         argv = ["extract", "step", "--dispatch", str(dispatch), "-o", out, "--device", "vgpu:gfx942"]
         done = workbench.kerncap(*argv, "--source-dir", folder, "--", folder / "app")
         assert done.returncode == 0, done.stderr
         compiled = json.loads((out / "compile.json").read_text())
         assert (compiled["main"], compiled["same_code"]) == (str(folder / f"{name}.hip"), True)
+        hsaco = out.with_suffix(".hsaco")
+        assert workbench.kerncap("recompile", out, "-o", hsaco, "--trust").returncode == 0
+        assert workbench.verdict("validate", out, "--hsaco", hsaco)["verdict"] == "equivalent"
+
+
+def test_source_that_is_out_of_reach_does_not_lose_the_capture(workbench: Workbench) -> None:
+    """Headers that the compile reads through `..` behind a symbolic link to a folder: not carried, and said."""
+    folder = workbench.work / "linked"
+    (folder / "real" / "deep").mkdir(parents=True)
+    (folder / "real" / "other").mkdir()
+    (folder / "link").symlink_to("real/deep")
+    (folder / "real" / "deep" / "h.h").write_text('#include "../other/o.h"\n')
+    (folder / "real" / "other" / "o.h").write_text("#define FACTOR 2.0f\n")
+    source = folder / "vector_add.hip"
+    source.write_text("#include <h.h>\n" + (workbench.sources / "vector_add.hip").read_text())
+    command = ["hipcc", "--offload-arch=gfx942", "-O2", "-Ilink", f"-I{workbench.sources}", "vector_add.hip"]
+    workbench.container.run([*command, "-o", "app"], cwd=folder, check=True)
+    entry = {"directory": str(folder), "file": "vector_add.hip", "arguments": [*command, "-c"]}
+    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+    out = workbench.work / "linked.kcap"
+    argv = ["extract", "vector_add", "-o", out, "--device", "vgpu:gfx942", "--source-dir", folder]
+    said = workbench.error(8, *argv, "--", folder / "app")
+    assert "without source" in said["stderr"]
+    assert workbench.verdict("replay", out)["verdict"] == "faithful"
 
 
 def test_headers_of_the_tool_chain_by_reference(workbench: Workbench) -> None:
