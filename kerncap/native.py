@@ -21,6 +21,15 @@ NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
 IN_THE_DEV_IMAGE = 'docker run -it --rm -v "$PWD:/work" -w /work kerncap/dev:trixie'
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
+# Processors that run a generic target's code. Source: LLVM, "User Guide for AMDGPU Backend", Generic Processor.
+_GENERIC_TARGETS = {
+    "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
+    "gfx9-4-generic": ("gfx942", "gfx950", "gfx940", "gfx941"),
+    "gfx10-1-generic": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
+    "gfx10-3-generic": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+    "gfx11-generic": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"),
+    "gfx12-generic": ("gfx1201", "gfx1200"),
+}
 VGPU_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 # Of targets that not every distribution's runtimes know.
 TARGET_NEEDS = {
@@ -101,6 +110,16 @@ def target_of_isa(isa: str) -> str:
     return isa.rsplit("--", 1)[-1].split(":", 1)[0]
 
 
+def runs_on(target: str, processor: str) -> bool:
+    """Code of this target runs on that processor: it is the same, or one of a generic target's."""
+    return target == processor or processor in _GENERIC_TARGETS.get(target, ())
+
+
+def _virtual_for(target: str) -> str | None:
+    """A virtual GPU that runs code of this target."""
+    return next((one for one in (target, *_GENERIC_TARGETS.get(target, ())) if one in VGPU_TARGETS), None)
+
+
 def real_gpus(topology: Path = TOPOLOGY_DIR, device_file: Path = Path("/dev/kfd")) -> list[Gpu]:
     """The GPUs that the driver lists, in its order; empty without a driver."""
     if not device_file.exists() or not topology.is_dir():
@@ -154,9 +173,10 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
     gpus = real_gpus()
     if device is None:
         for gpu in gpus:
-            if gpu.target == target:
+            if runs_on(target, gpu.target):
                 return Device("gpu", index=gpu.index), None
-        if target not in VGPU_TARGETS:
+        virtual = _virtual_for(target)
+        if virtual is None:
             raise HostError(
                 f"no GPU of this host is a {target}, and the virtual GPU knows only {', '.join(VGPU_TARGETS)}",
                 code="host.no-device",
@@ -164,14 +184,14 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
             )
         passed_over = ", ".join(gpu.target for gpu in gpus)
         text = f"the GPUs of this host ({passed_over}) are no {target}: using the virtual GPU" if gpus else None
-        return Device("vgpu", target=target), text
+        return Device("vgpu", target=virtual), text
     if device.kind == "gpu":
         if device.index >= len(gpus):
             raise _no_such_gpu(device.index, gpus)
         found = gpus[device.index].target
-        if found != target:
+        if not runs_on(target, found):
             raise _wrong(f"GPU {device.index} of this host is a {found}", target)
-    elif device.target != target:
+    elif not runs_on(target, device.target or ""):
         raise _wrong(f"{device} is named", target)
     return device, None
 
@@ -184,9 +204,8 @@ def _no_such_gpu(index: int, gpus: list[Gpu]) -> HostError:
 
 
 def _wrong(what: str, target: str) -> HostError:
-    hint = (
-        f"--device vgpu:{target}" if target in VGPU_TARGETS else f"kerncap doctor  # a host with a {target} is needed"
-    )
+    virtual = _virtual_for(target)
+    hint = f"--device vgpu:{virtual}" if virtual else f"kerncap doctor  # a host with a {target} is needed"
     return HostError(f"{what}, the kernel was captured for {target}", code="host.wrong-gpu", hint=hint)
 
 

@@ -93,8 +93,8 @@ def _argument(text: str, match: re.Match[str]) -> dict[str, Any]:
     if kind is not None and kind not in _NUMBER_TYPES:
         raise _refused(text, f"{kind!r} is no type: {', '.join(_NUMBER_TYPES)}")
     number = int(which) if which.isascii() and which.isdigit() else None
-    if number is not None and number > _MOST_INTEGER:
-        raise _refused(text, f"no kernel has an argument {which}")
+    if (number is not None and number > _MOST_INTEGER) or re.fullmatch(r"[-+]\d+", which):
+        raise _refused(text, f"no kernel has an argument {which}: they are counted from 0")
     return {
         "kind": "argument",
         "argument": which if number is None else number,

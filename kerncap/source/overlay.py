@@ -93,10 +93,14 @@ def read_overlay(directory: Path) -> View:
         parts = external.split("/")
         if parts[0] != "src" or any(part in ("", ".", "..") for part in parts) or "\0" in external:
             raise _hostile(f"leads out of the bundle: {external[:200]!r}")
+        if name == "/":
+            raise _hostile("has a file for the root folder")
         real = directory.absolute() / external
         check_inside(directory, real)
         files[name] = real
     folders = {str(folder) for name in files for folder in Path(name).parents}
+    if both := sorted(folders & files.keys()):
+        raise _hostile(f"has {both[0][:200]!r} as a file and as a folder")
     return View(files, frozenset(folders))
 
 

@@ -26,6 +26,8 @@ from kerncap.source.overlay import View, check_inside, inside, malformed, read_j
 
 log = logging.getLogger(__name__)
 
+_MOST_TARGET = 100
+_MOST_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KiB for one
 _MAX_CODE_OBJECT_BYTES = 256 << 20  # the sandbox's answer is held in memory
 # Source: LLVM's AMDGPU usage document, target ids.
 _TARGET = re.compile(r"gfx[0-9a-z]+(-[0-9a-z]+)*(:(sramecc|xnack)[+-])*\Z", re.ASCII)
@@ -163,8 +165,10 @@ def _load(directory: Path) -> dict[str, Any]:
     words = isinstance(arguments, list) and all(isinstance(a, str) for a in arguments)
     if not isinstance(main, str) or not is_canonical(main) or not words:
         raise malformed("compile.json has no absolute main file or no arguments")
-    if not isinstance(target, str) or not _TARGET.match(target):
-        raise malformed(f"compile.json has the target {target!r}")
+    if not isinstance(target, str) or len(target) > _MOST_TARGET or not _TARGET.match(target):
+        raise malformed(f"compile.json has the target {str(target)[:80]!r}")
+    if sum(map(len, document["arguments"])) > _MOST_ARGUMENT_BYTES:
+        raise malformed(f"compile.json has more than {_MOST_ARGUMENT_BYTES} characters of arguments")
     if not isinstance(document.get("compiler"), dict) or not isinstance(document["compiler"].get("version"), str):
         raise malformed("compile.json names no compiler")
     return document

@@ -119,6 +119,8 @@ def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispa
         text = f"nothing was dispatched within {target.timeout_s:g} s"
         return CaptureError(text, code="capture.timeout", hint=f"--timeout {target.timeout_s * 4:g}")
     if processes:
-        text = f"the application {ended.status} and dispatched no kernel"
+        text = (
+            f"the application {ended.status} and reported no dispatch: there was none, or it ended by _exit or a signal"
+        )
         return CaptureError(text, code="capture.no-dispatch", hint=alone_hint(target.command))
     return no_runtime(ended.status, target.command)

@@ -122,6 +122,12 @@ TEST(Target, ProcessorAndNamedFeatures) {
   EXPECT_FALSE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx90a"));
   EXPECT_FALSE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx94"));
   EXPECT_FALSE(isa_matches("amdgcn-amd-amdhsa--gfx1100", "amdgcn-amd-amdhsa--gfx1100:xnack-"));
+  EXPECT_TRUE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx9-4-generic"));
+  EXPECT_TRUE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx9-4-generic:xnack-"));
+  EXPECT_FALSE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx9-4-generic:xnack+"));
+  EXPECT_FALSE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx9-generic"));
+  EXPECT_FALSE(isa_matches(agent, "amdgcn-amd-amdhsa--gfx9-5-generic"));
+  EXPECT_TRUE(isa_matches("amdgcn-amd-amdhsa--gfx1100", "amdgcn-amd-amdhsa--gfx11-generic"));
 }
 
 }  // namespace

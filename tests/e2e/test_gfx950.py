@@ -38,3 +38,19 @@ def test_captured_replayed_and_judged(matrix_kernels: Programs, programs: Progra
     assert workbench.verdict("replay", out)["verdict"] == FAITHFUL
     variant = workbench.verdict("validate", out, "--hsaco", matrix_kernels.kernels[TARGET])
     assert variant["verdict"] == EQUIVALENT, variant
+
+
+def test_a_kernel_of_a_generic_target(workbench: Workbench) -> None:
+    """Runs, replays and compiles again on each processor of its family, and on no other."""
+    if workbench.container.suite == "trixie":
+        pytest.skip("LLVM 17 does not know generic targets")
+    program, out = workbench.work / "vector_add-generic", workbench.work / "generic.kcap"
+    argv = ["hipcc", "--offload-arch=gfx9-4-generic", "-O2", workbench.sources / "vector_add.hip", "-o", program]
+    workbench.container.run(argv, check=True)
+    done = workbench.kerncap("extract", "vector_add", "-o", out, "--device", "vgpu:gfx942", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert "self-check  faithful" in done.stdout
+    for device in ("auto", "vgpu:gfx942", "vgpu:gfx950"):
+        assert workbench.verdict("replay", out, "--device", device)["verdict"] == "faithful"
+    said = workbench.error(3, "replay", out, "--device", "vgpu:gfx90a")
+    assert "--device vgpu:gfx942" in said["stderr"]

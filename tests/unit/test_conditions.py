@@ -65,6 +65,8 @@ def test_conditions(text: str, facts: dict[str, Any]) -> None:
         "",
         "later",
         "arg[3]",
+        "arg[-1]>1",
+        "arg[+1]>1",
         "arg[]>1",
         "arg[3]=1",
         "arg[3]>",

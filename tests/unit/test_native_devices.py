@@ -133,3 +133,18 @@ def test_a_document_with_a_path_that_is_not_utf8(tmp_path: Path) -> None:
     assert caught.value.hint == "mv $'/tmp/caf\\xe9/c' NAME"
     native.write_document(request, {"d": "\u00e9"})
     assert json.loads(request.read_bytes()) == {"d": "\u00e9"}
+
+
+def test_code_of_a_generic_target_runs_on_its_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "real_gpus", lambda: [])
+    assert native.runs_on("gfx9-4-generic", "gfx942")
+    assert native.runs_on("gfx942", "gfx942")
+    assert not native.runs_on("gfx9-4-generic", "gfx90a")
+    assert not native.runs_on("gfx942", "gfx9-4-generic")
+    assert native.replay_device("auto", "gfx9-4-generic")[0].target == "gfx942"
+    assert native.replay_device("vgpu:gfx950", "gfx9-4-generic")[0].target == "gfx950"
+    with pytest.raises(HostError) as caught:
+        native.replay_device("vgpu:gfx90a", "gfx9-4-generic")
+    assert caught.value.hint == "--device vgpu:gfx942"
+    with pytest.raises(HostError):
+        native.replay_device("auto", "gfx9-generic")
