@@ -10,6 +10,7 @@ namespace kerncap::replay {
 namespace {
 
 struct Target {
+  std::string triple;  // "amdgcn-amd-amdhsa--"
   std::string processor;
   std::vector<std::string> features;  // "xnack-"
 };
@@ -20,7 +21,8 @@ Target split_isa(const std::string& isa) {
   std::size_t at = isa.rfind("--");
   at = at == std::string::npos ? 0 : at + 2;
   std::size_t colon = isa.find(':', at);
-  target.processor = isa.substr(0, colon);
+  target.triple = isa.substr(0, at);
+  target.processor = isa.substr(at, colon == std::string::npos ? colon : colon - at);
   while (colon != std::string::npos) {
     const std::size_t next = isa.find(':', colon + 1);
     target.features.push_back(isa.substr(colon + 1, next == std::string::npos ? next : next - colon - 1));
@@ -29,7 +31,7 @@ Target split_isa(const std::string& isa) {
   return target;
 }
 
-// Processors that run a generic target's code. Source: LLVM's "User Guide for AMDGPU Backend", Generic Processor Code Object.
+// Processors that run a generic target's code. Source: LLVM, "User Guide for AMDGPU Backend", Generic Processor.
 const std::map<std::string, std::set<std::string>>& generic_targets() {
   static const std::map<std::string, std::set<std::string>> targets{
       {"gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}},
@@ -53,7 +55,7 @@ bool runs_on(const std::string& processor, const std::string& agent) {
 bool isa_matches(const std::string& agent_isa, const std::string& code_isa) {
   const Target agent = split_isa(agent_isa);
   const Target code = split_isa(code_isa);
-  if (!runs_on(code.processor, agent.processor)) return false;
+  if (agent.triple != code.triple || !runs_on(code.processor, agent.processor)) return false;
   return std::ranges::all_of(code.features, [&](const std::string& feature) {
     return std::ranges::find(agent.features, feature) != agent.features.end();
   });
