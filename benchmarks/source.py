@@ -13,57 +13,44 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_ROOT), str(_ROOT / "tests")]
+
+from containers import DevContainer, running  # noqa: E402
+
+from kerncap.runtime import catalog  # noqa: E402
+
 TARGET = "gfx942"
 MOST_FINDING_S = 2.0
 MOST_RECOMPILE_S = 0.7
 MOST_VERDICT_S = 1.0
+_TIMEOUT_S = 3600.0
 
 
-class Container:
-    """The dev image with this checkout, writing into the folder."""
-
-    def __init__(self, folder: Path, suite: str) -> None:
-        namespace = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
-        native = _ROOT / "build" / "native" / suite
-        command = ["docker", "run", "--detach", "--rm", "--init", "--network", "none", "--shm-size", "1g"]
-        command += ["--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{_ROOT}:{_ROOT}:ro"]
-        command += ["--volume", f"{folder}:{folder}", "--workdir", str(folder), "--env", f"HOME={folder}"]
-        command += ["--env", f"KERNCAP_NATIVE_DIR={native}", "--env", f"PYTHONPATH={_ROOT}"]
-        command += [f"{namespace}/dev:{suite}", "sleep", "infinity"]
-        self.name = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-
-    def run(self, *argv: str | Path) -> str:
-        command = ["docker", "exec", self.name, *map(str, argv)]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-    def measure(self, script: str, *argv: str | Path) -> dict[str, Any]:
-        """The JSON document that a script of benchmarks/inside prints last."""
-        said = self.run("python3", _ROOT / "benchmarks" / "inside" / script, *argv)
-        document: dict[str, Any] = json.loads(said.splitlines()[-1])
-        return document
-
-    def close(self) -> None:
-        subprocess.run(["docker", "rm", "--force", self.name], stdout=subprocess.DEVNULL)
+def inside(container: DevContainer, script: str, *argv: str | Path) -> dict[str, Any]:
+    """The JSON document that a script of benchmarks/inside prints last."""
+    command = ["python3", _ROOT / "benchmarks" / "inside" / script, *argv]
+    said = container.run(command, check=True, timeout_s=_TIMEOUT_S).stdout
+    document: dict[str, Any] = json.loads(said.splitlines()[-1])
+    return document
 
 
-def captured(container: Container, folder: Path, mib: int) -> Path:
+def captured(container: DevContainer, folder: Path, mib: int) -> Path:
     """A reproducer of this size, with source."""
     source = _ROOT / "tests" / "programs" / "big_buffer.hip"
     words = ["hipcc", f"--offload-arch={TARGET}", "-O2", "-c", str(source), "-o", str(folder / "big_buffer.o")]
     database = [{"directory": str(folder), "file": str(source), "arguments": words}]
     (folder / "compile_commands.json").write_text(json.dumps(database))
-    container.run(*words[:3], source, "-o", folder / "big_buffer")
+    container.run([*words[:3], source, "-o", folder / "big_buffer"], check=True)
     out = folder / f"big-{mib}.kcap"
     argv = ["python3", "-m", "kerncap", "extract", "touch", "-o", out, "--device", f"vgpu:{TARGET}"]
     argv += ["--source-dir", folder, "--self-check", "0", "--", folder / "big_buffer", str(mib), "narrow"]
-    container.run(*argv)
+    container.run(argv, check=True, timeout_s=_TIMEOUT_S)
     return out
 
 
@@ -82,27 +69,25 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as work:
-        container = Container(Path(work), options.suite)
-        try:
-            return measure(container, Path(work), options)
-        finally:
-            container.close()
+        image, folder = catalog.image_name("dev", options.suite), Path(work)
+        with running(image, options.suite, _ROOT, folder, folder) as container:
+            return measure(container, folder, options)
 
 
-def measure(container: Container, folder: Path, options: argparse.Namespace) -> int:
+def measure(container: DevContainer, folder: Path, options: argparse.Namespace) -> int:
     right = True
     for how in ("objects", "text"):
-        found = container.measure("find_unit.py", folder / how, str(options.units), how)
+        found = inside(container, "find_unit.py", folder / how, str(options.units), how)
         what = f"finding 1 of {options.units} units by {how}"
         right &= report(what, found["finding_s"], MOST_FINDING_S, f"compiler {found['compile_s']:.2f} s")
     for mib in sorted({1, options.mib}):
         reproducer = captured(container, folder, mib)
         if mib == 1:
-            took = container.measure("recompile.py", reproducer, str(options.rounds))
+            took = inside(container, "recompile.py", reproducer, str(options.rounds))
             beyond = took["recompile_s"] - took["bare_s"]
             beside = f"compiler {took['bare_s']:.2f} s"
             right &= report("recompile beyond the bare compiler", beyond, MOST_RECOMPILE_S, beside)
-        took = container.measure("session.py", reproducer, str(options.rounds))
+        took = inside(container, "session.py", reproducer, str(options.rounds))
         beside = f"compile {took['compile_s']:.2f} s, first verdict {took['first_s']:.2f} s"
         right &= report(f"save to verdict beyond the compile, {mib} MiB", took["judge_s"], MOST_VERDICT_S, beside)
     return 0 if right else 1

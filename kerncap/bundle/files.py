@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import os
 import stat
@@ -17,9 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from kerncap.errors import BundleError, HostError, typed
+from kerncap.errors import FULL_ERRORS, PERMISSION_ERRORS, BundleError, HostError, typed
 
 COPY_BYTES = 256 << 10  # stays in a core's own cache between reading, hashing and writing; 1 MiB takes twice the time
+
+
+def digest_of(path: Path) -> str:
+    """`sha256:...` of a file's bytes. Raises: OSError."""
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -34,10 +41,10 @@ def host_errors(path: Path) -> Iterator[None]:
 def host_error(error: OSError, path: Path) -> HostError:
     """`path` is what was read or written, whether or not it exists by now; hints name only what exists."""
     folder = _nearest_folder(path)
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in FULL_ERRORS:
         return _disk_full(error, path, folder)
     text = f"{error.filename or path}: {error.strerror or error}"
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in PERMISSION_ERRORS:
         return HostError(text, code="host.permission", hint=typed("ls", "-ld", folder))
     parent = path.absolute().parent
     if error.errno == errno.ENOENT and not parent.exists():

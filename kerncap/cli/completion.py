@@ -56,7 +56,9 @@ def matches(incomplete: str) -> list[str]:
 
 def toolchain_headers(incomplete: str) -> list[str]:
     """What becomes of the tool chain's headers."""
-    return [word for word in ("carry", "reference") if word.startswith(incomplete)]
+    from kerncap.source.toolchain import MODES
+
+    return [word for word in MODES if word.startswith(incomplete)]
 
 
 def conditions(incomplete: str) -> list[str]:

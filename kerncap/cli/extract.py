@@ -77,7 +77,7 @@ def extract(
     from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims, select_dispatches, select_range
     from kerncap.capture.tool import shell_status
-    from kerncap.workflows.extract import Request, SourceRequest, default_output
+    from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import extract as run_extract
 
     set_verbosity(verbose)
@@ -120,8 +120,7 @@ def extract(
         zstd_level=compress,
         timeout_s=timeout,
     )
-    options.check_toolchain_headers(toolchain_headers, source_dir is not None or compile_db is not None)
-    source = SourceRequest(source_dir, compile_db, toolchain_headers)
+    source = options.source_request(source_dir, compile_db, toolchain_headers)
     request = Request(order, output or default_output(kernel), source, self_check)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)

@@ -39,7 +39,7 @@ def loop(
     The captured memory stays on the device. Ctrl-C ends it.
     """
     from kerncap.workflows import loop as loops
-    from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
+    from kerncap.workflows.recompile import recompile_source
     from kerncap.workflows.session import Session
 
     set_verbosity(verbose)
@@ -52,9 +52,7 @@ def loop(
     watched = hsaco if hsaco is not None else loops.watched_source(reproducer)
 
     def compile_to(output: Path) -> str | None:
-        if trust:
-            return recompile_here(str(reproducer), output).difference
-        return recompile_in_sandbox(str(reproducer), output, Sandbox()).difference
+        return recompile_source(str(reproducer), output, trust=trust).difference
 
     with Session(reproducer, device=device, timeout_s=timeout) as session:
         if not as_json:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
 
 from kerncap.cli import completion
 from kerncap.errors import UsageError, typed
+
+if TYPE_CHECKING:
+    from kerncap.source.closure import SourceRequest
 
 _SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
 _LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
@@ -229,14 +232,19 @@ def check_seconds(name: str, value: float, example: str) -> None:
         raise UsageError(text, code="usage.number", hint=f"{name} {example}")
 
 
-def check_toolchain_headers(word: str, with_source: bool) -> None:
+def source_request(source_dir: Path | None, compile_db: Path | None, headers: str) -> SourceRequest:
     """Raises: UsageError `usage.toolchain-headers`, `usage.option-alone`."""
-    if word != "carry" and not with_source:
+    from kerncap.source.closure import SourceRequest
+    from kerncap.source.toolchain import CARRY, MODES
+
+    source = SourceRequest(source_dir, compile_db, headers)
+    if headers != CARRY and not source.wanted:
         text = "--toolchain-headers is about the source, which is not asked for"
-        raise UsageError(text, code="usage.option-alone", hint=f"--toolchain-headers {word} --source-dir DIR")
-    if word not in ("carry", "reference"):
-        text = f"--toolchain-headers is {word!r}, expected carry or reference"
-        raise UsageError(text, code="usage.toolchain-headers", hint="--toolchain-headers carry")
+        raise UsageError(text, code="usage.option-alone", hint=f"--toolchain-headers {headers} --source-dir DIR")
+    if headers not in MODES:
+        text = f"--toolchain-headers is {headers!r}, expected {' or '.join(MODES)}"
+        raise UsageError(text, code="usage.toolchain-headers", hint=f"--toolchain-headers {CARRY}")
+    return source
 
 
 class OptionalKernel(typer.core.TyperCommand):

@@ -27,16 +27,13 @@ def recompile(
 
     The equivalent `docker run` line is printed on stderr.
     """
-    from kerncap.workflows.recompile import Sandbox, recompile_here, recompile_in_sandbox
+    from kerncap.workflows.recompile import Sandbox, recompile_source
 
     set_verbosity(verbose)
     options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
-    if trust:
-        outcome = recompile_here(bundle, output, timeout_s=timeout)
-    else:
-        sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"))
-        outcome = recompile_in_sandbox(bundle, output, sandbox)
+    sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"))
+    outcome = recompile_source(bundle, output, trust=trust, sandbox=sandbox)
     if outcome.difference:
         note(outcome.difference)
     if as_json:

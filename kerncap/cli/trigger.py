@@ -44,7 +44,7 @@ def trigger(
     from kerncap.capture.conditions import parse_conditions
     from kerncap.capture.selection import Selection, parse_dims
     from kerncap.cli.extract import report
-    from kerncap.workflows.extract import Request, SourceRequest, default_output
+    from kerncap.workflows.extract import Request, default_output
     from kerncap.workflows.extract import trigger as run_trigger
 
     set_verbosity(verbose)
@@ -69,8 +69,7 @@ def trigger(
         timeout_s=timeout,
         pid=process.pid,
     )
-    options.check_toolchain_headers(toolchain_headers, source_dir is not None or compile_db is not None)
-    source = SourceRequest(source_dir, compile_db, toolchain_headers)
+    source = options.source_request(source_dir, compile_db, toolchain_headers)
     request = Request(order, output or default_output(kernel), source, self_check)
     return report((run_trigger(request, process),), f"process {process.pid}", as_json)
 

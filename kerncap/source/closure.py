@@ -6,7 +6,6 @@ In: a compile database, the kernel's names and target. Out: `src/`, `vfs.yaml`, 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap.bundle.code import is_allowed_name
+from kerncap.bundle.files import digest_of
 from kerncap.errors import CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
@@ -24,7 +24,7 @@ from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.debug_info import machine_code
 from kerncap.source.find import candidates
-from kerncap.source.overlay import inside, overlay
+from kerncap.source.overlay import inside, overlay, write_json
 from kerncap.source.trail import explained, read_trail
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,19 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class SourceRequest:
+    """Where the source lies; none is wanted when neither is named. `headers`: of the tool chain, `toolchain.MODES`."""
+
+    directory: Path | None = None
+    database: Path | None = None
+    headers: str = toolchain.CARRY
+
+    @property
+    def wanted(self) -> bool:
+        return self.directory is not None or self.database is not None
+
+
+@dataclass(frozen=True)
 class Unit:
     """The translation unit that has the kernel, compiled once."""
 
@@ -55,21 +68,15 @@ class Unit:
     """The compile gave the machine code that the application ran. None: not known."""
 
 
-def carry_source(
-    directory: Path,
-    wanted: Wanted,
-    source_dir: Path | None,
-    database: Path | None,
-    *,
-    headers: str = toolchain.CARRY,
-) -> Unit:
-    """Write the source closure into `directory`; `headers`: whether those of the tool chain are carried or referenced.
+def carry_source(directory: Path, wanted: Wanted, source: SourceRequest) -> Unit:
+    """Write the source closure into `directory`.
 
     Raises: CompileError.
     """
+    source_dir = source.directory
     trail = read_trail(wanted.code_object, wanted.mangled)
     try:
-        entries = load_database(find_database(source_dir, database))
+        entries = load_database(find_database(source_dir, source.database))
         unit = find_unit(entries, wanted, source_dir, trail.main_files)
     except CompileError as error:
         if error.code in _NOT_FOUND:
@@ -83,11 +90,11 @@ def carry_source(
             unit.compiler.version,
         )
     project = [unit.main.parent, unit.cwd, *([source_dir] if source_dir else [])]
-    by_reference = headers == toolchain.REFERENCE
+    by_reference = source.headers == toolchain.REFERENCE
     left = {path for path in unit.files if by_reference and toolchain.is_toolchain(path, project)}
     files = [_named(path) if path in left else _copy(directory, path) for path in unit.files]
-    _write_json(directory / "vfs.yaml", overlay(path for path in unit.files if path not in left))
-    _write_json(directory / "compile.json", _compile_document(unit, wanted, files))
+    write_json(directory / "vfs.yaml", overlay(path for path in unit.files if path not in left))
+    write_json(directory / "compile.json", _compile_document(unit, wanted, files))
     return unit
 
 
@@ -176,7 +183,7 @@ def take_apart_raw(entry: Entry) -> list[str]:
 
 
 def _named(path: Path) -> dict[str, Any]:
-    return {"original": str(path), "path": None, "digest": toolchain.digest_of(path), "system": True}
+    return {"original": str(path), "path": None, "digest": digest_of(path), "system": True}
 
 
 def _copy(directory: Path, path: Path) -> dict[str, Any]:
@@ -186,7 +193,7 @@ def _copy(directory: Path, path: Path) -> dict[str, Any]:
     return {
         "original": str(path),
         "path": str(inside(path)),
-        "digest": toolchain.digest_of(place),
+        "digest": digest_of(place),
         "system": toolchain.is_toolchain(path, ()),
     }
 
@@ -208,10 +215,3 @@ def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -
         "same_code": unit.same_code,
         "files": files,
     }
-
-
-def _write_json(path: Path, document: dict[str, Any]) -> None:
-    # LLVM's YAML reader takes the halves of an escaped character beyond U+FFFF for two characters.
-    path.write_text(
-        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="surrogateescape"
-    )

@@ -93,12 +93,10 @@ def read_overlay(directory: Path) -> View:
         parts = external.split("/")
         if parts[0] != "src" or any(part in ("", ".", "..") for part in parts) or "\0" in external:
             raise _hostile(f"leads out of the bundle: {external[:200]!r}")
-        if name == "/":
-            raise _hostile("has a file for the root folder")
         real = directory.absolute() / external
         check_inside(directory, real)
         files[name] = real
-    folders = {str(folder) for name in files for folder in Path(name).parents}
+    folders = {"/"} | {str(folder) for name in files for folder in Path(name).parents}
     if both := sorted(folders & files.keys()):
         raise _hostile(f"has {both[0][:200]!r} as a file and as a folder")
     return View(files, frozenset(folders))
@@ -125,6 +123,12 @@ def check_inside(directory: Path, path: Path) -> None:
             )
     if not stat.S_ISREG(mode):
         raise BundleError(f"{at} is not a regular file", code="bundle.outside-path", hint=typed("ls", "-l", at))
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Not escaped: LLVM's YAML reader takes the halves of an escaped character beyond U+FFFF for two characters."""
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def _entries(nodes: object, folder: str, depth: int) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ Called by the recompile workflow, which decides where this may run: in the sandb
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -22,7 +21,7 @@ from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source import toolchain
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
-from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay
+from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay, write_json
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +63,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     refuse_existing(output)
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
-        # As in closure: not escaped.
-        overlay.write_text(json.dumps(view.document(), ensure_ascii=False), "utf-8", errors="surrogateescape")
+        write_json(overlay, view.document())
         compilers.compile_device(
             clang.path,
             arguments,

@@ -6,13 +6,13 @@ machine's are the same. Called by `closure` and `recompile`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle.files import digest_of
 from kerncap.errors import CompileError
 from kerncap.source.allowed import is_canonical
 from kerncap.source.overlay import malformed
@@ -30,11 +30,6 @@ def is_toolchain(path: Path, projects: Iterable[Path]) -> bool:
     here = {Path(form) for folder in projects for form in (os.path.abspath(folder), os.path.realpath(folder))}
     in_project = any(path.is_relative_to(folder) for folder in here)
     return str(path).startswith(_PLACES) and not in_project
-
-
-def digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def referenced(document: Mapping[str, Any]) -> dict[Path, str]:

@@ -16,6 +16,8 @@ from kerncap import native, proc
 from kerncap.errors import UsageError
 
 _TIMEOUT_S = 120
+_ELF = b"\x7fELF"
+_OFFLOAD_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _GFX9 = ("gfx90a", "gfx942", "gfx950")
 
 
@@ -67,6 +69,22 @@ class CodeFacts:
             "instructions": len(self.instructions),
             "mix": dict(self.mix),
         }
+
+
+def is_code_object(path: Path, target: str | None = None) -> bool:
+    """It is an ELF file. `target`: for the hint. Raises: OSError; UsageError `usage.not-a-code-object` for what hipcc
+    makes unless it is told not to: an offload bundle.
+    """
+    with path.open("rb") as file:
+        magic = file.read(len(_OFFLOAD_BUNDLE))
+    if magic == _OFFLOAD_BUNDLE:
+        which = f"--offload-arch={target} " if target else ""
+        raise UsageError(
+            f"{path} is an offload bundle, not a raw code object",
+            code="usage.not-a-code-object",
+            hint=f"hipcc --cuda-device-only --no-gpu-bundle-output {which}...",
+        )
+    return magic.startswith(_ELF)
 
 
 def facts_of(hsaco: Path, mangled: str) -> CodeFacts:

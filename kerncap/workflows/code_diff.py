@@ -17,10 +17,8 @@ from kerncap.errors import UsageError, typed
 from kerncap.scratch import Scratch
 from kerncap.source.debug_info import base_names, machine_code
 from kerncap.workflows.assembly_diff import assembly_diff
-from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of
+from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of, is_code_object
 
-_ELF = b"\x7fELF"
-_OFFLOAD_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _MOST_NAMED = 8
 
 
@@ -93,17 +91,8 @@ def diff_code(before: str, after: str, kernel: str | None, context: int) -> Code
 
 def _side(path: str, place: Path) -> _Side:
     file = Path(path)
-    if file.is_file():
-        with file.open("rb") as opened:
-            magic = opened.read(len(_OFFLOAD_BUNDLE))
-        if magic == _OFFLOAD_BUNDLE:
-            raise UsageError(
-                f"{path} is an offload bundle, not a raw code object",
-                code="usage.not-a-code-object",
-                hint="hipcc --cuda-device-only --no-gpu-bundle-output ...",
-            )
-        if magic.startswith(_ELF):
-            return _Side(file, functions_of(file), None)
+    if file.is_file() and is_code_object(file):
+        return _Side(file, functions_of(file), None)
     bundle = open_bundle(path)
     code = write_code_object(bundle, place)
     return _Side(code, functions_of(code), bundle.capture.kernel.name)

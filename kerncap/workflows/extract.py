@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,7 @@ from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
-from kerncap.source.closure import Wanted, carry_source
-from kerncap.source.toolchain import CARRY
+from kerncap.source.closure import SourceRequest, Wanted, carry_source
 from kerncap.verdict.write_set import TracedSet, read_trace
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -38,21 +37,12 @@ _SELF_CHECK_FLOOR_S = 30.0
 
 
 @dataclass(frozen=True)
-class SourceRequest:
-    """Where the source lies; nothing of it is carried when neither is named. `headers`: `carry` or `reference`."""
-
-    directory: Path | None = None
-    database: Path | None = None
-    headers: str = CARRY
-
-
-@dataclass(frozen=True)
 class Request:
     """All of `kerncap extract`'s options but those of the application's streams."""
 
     order: Order
     output: Path
-    source: SourceRequest = SourceRequest()
+    source: SourceRequest = field(default_factory=SourceRequest)
     self_check: int = 2
 
 
@@ -165,15 +155,14 @@ def _seal(request: Request, partial: Path) -> CompileError | None:
         _self_check(request, bundle, capture_dir)
     else:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
-    source = request.source
-    if source.directory is None and source.database is None:
+    if not request.source.wanted:
         return None
     kernel, target = bundle.capture.kernel, bundle.capture.code_object.target
     try:
         with Scratch("kerncap-code-") as scratch:
             code = write_code_object(bundle, Path(scratch, "captured.hsaco"))
             wanted = Wanted(kernel.name, kernel.demangled, target, code)
-            carry_source(partial, wanted, source.directory, source.database, headers=source.headers)
+            carry_source(partial, wanted, request.source)
     except CompileError as error:
         return _without_source(partial, error)
     except OSError as error:

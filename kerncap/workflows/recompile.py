@@ -113,6 +113,14 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
     return Outcome(output, str(document.get("compiler", "")), document.get("difference"))
 
 
+def recompile_source(path: str, output: Path, *, trust: bool, sandbox: Sandbox | None = None) -> Outcome:
+    """On this machine where the user trusts the source, else in the sandbox. Raises: as those do."""
+    sandbox = sandbox or Sandbox()
+    if trust:
+        return recompile_here(path, output, timeout_s=sandbox.timeout_s)
+    return recompile_in_sandbox(path, output, sandbox)
+
+
 def _image_for(bundle: Bundle) -> str:
     """The runtime image whose clang is of the major version that compiled the original, else the default one."""
     major = _original_major(bundle)

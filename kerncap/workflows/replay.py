@@ -7,7 +7,6 @@ container, those are what the runtime stage runs.
 from __future__ import annotations
 
 import functools
-import hashlib
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from kerncap import native
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.content import read_before, write_code_object
+from kerncap.bundle.files import digest_of
 from kerncap.bundle.step import step_bundle
 from kerncap.errors import ReplayError, UsageError, typed
 from kerncap.names import base_name
@@ -30,6 +30,7 @@ from kerncap.workflows.check import (
     with_findings,
     write_check_files,
 )
+from kerncap.workflows.code import is_code_object
 from kerncap.workflows.perturbed import perturb
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -121,7 +122,7 @@ def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scra
     run = functools.partial(process.run, kernel=kernel)
     result = run(plan.runs)
     plan, result = perturb(plan, result, bundle, scratch, run)
-    of = Subject(bundle.manifest_digest, str(device), _digest(hsaco) if hsaco else None)
+    of = Subject(bundle.manifest_digest, str(device), digest_of(hsaco) if hsaco else None)
     try:
         verdict = classify(plan, result, bundle.capture, of)
     except ReplayError as error:
@@ -182,26 +183,13 @@ def _check_hsaco(hsaco: Path | None, bundle: Bundle) -> Path | None:
     if hsaco is None:
         return None
     try:
-        with hsaco.open("rb") as file:
-            magic = file.read(24)
+        raw = is_code_object(hsaco, native.target_of_isa(bundle.capture.code_object.isa))
     except OSError as error:
         raise UsageError(f"{hsaco}: {error.strerror}", code="usage.no-such-file", hint="--hsaco FILE") from None
-    if magic.startswith(b"__CLANG_OFFLOAD_BUNDLE__"):
-        raise UsageError(
-            f"{hsaco} is an offload bundle, not a raw code object",
-            code="usage.not-a-code-object",
-            hint="hipcc --cuda-device-only --no-gpu-bundle-output --offload-arch="
-            f"{native.target_of_isa(bundle.capture.code_object.isa)} ...",
-        )
-    if not magic.startswith(b"\x7fELF"):
+    if not raw:
         raise UsageError(
             f"{hsaco} is no code object: it is not an ELF file",
             code="usage.not-a-code-object",
             hint="--hsaco FILE, of hipcc --cuda-device-only --no-gpu-bundle-output",
         )
     return hsaco.absolute()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

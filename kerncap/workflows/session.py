@@ -23,7 +23,7 @@ from kerncap.scratch import Scratch
 from kerncap.verdict.plan import Tolerance
 from kerncap.workflows.check import parse_checks
 from kerncap.workflows.code import CodeFacts, facts_of
-from kerncap.workflows.recompile import Outcome, Sandbox, recompile_here, recompile_in_sandbox
+from kerncap.workflows.recompile import recompile_source
 from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -88,7 +88,7 @@ class Session:
         difference = None
         with Scratch("kerncap-evaluate-") as scratch:
             if source is not None:
-                made = self._compiled(os.fspath(source), Path(scratch, "variant.hsaco"))
+                made = recompile_source(os.fspath(source), Path(scratch, "variant.hsaco"), trust=self._trust)
                 hsaco, difference = made.output, made.difference
             options = Options(
                 hsaco=Path(hsaco) if hsaco is not None else None,
@@ -100,11 +100,6 @@ class Session:
             )
             verdict = judge_with(self._process, self._subject, options, Path(scratch))
         return replace(verdict, reasons=(*verdict.reasons, difference)) if difference else verdict
-
-    def _compiled(self, reproducer: str, output: Path) -> Outcome:
-        return (
-            recompile_here(reproducer, output) if self._trust else recompile_in_sandbox(reproducer, output, Sandbox())
-        )
 
     def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:
         """Registers, LDS, scratch, occupancy and instructions of a code object's kernel, or of the captured one.
