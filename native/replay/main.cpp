@@ -110,6 +110,10 @@ class Replay {
   void reserve() {
     try {
       reservation_.emplace(spans_);
+      // What follows a stale address of code finds nothing there, and is told by where it faults; not some other memory.
+      for (std::size_t step = 0; step < capture_.steps(); ++step) {
+        reservation_->keep_empty(capture_.step(step).code_va, capture_.step(step).code_bytes);
+      }
     } catch (const Error&) {
       replay::run_again(argv_);
       throw;

@@ -82,6 +82,20 @@ Reservation::~Reservation() {
   for (const Span& span : held_) ::munmap(pointer(span.begin), span.size());
 }
 
+void Reservation::keep_empty(std::uint64_t begin, std::uint64_t size) noexcept {
+  constexpr std::uint64_t most = 256u << 20;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const Span span{begin & ~(page - 1), (begin + size + page - 1) & ~(page - 1)};
+  if (begin == 0 || size == 0 || size > most || span.end <= span.begin) return;
+  void* const at = ::mmap(pointer(span.begin), span.size(), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at == pointer(span.begin)) {
+    held_.push_back(span);
+  } else if (at != MAP_FAILED) {
+    ::munmap(at, span.size());
+  }
+}
+
 void Reservation::give_up(std::uint64_t begin, std::uint64_t end) noexcept {
   const auto it = std::ranges::find_if(held_, [&](const Span& span) { return span.begin <= begin && end <= span.end; });
   if (it == held_.end()) return;

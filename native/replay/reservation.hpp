@@ -36,6 +36,9 @@ class Reservation {
     return *this;
   }
 
+  // Keeps these addresses from everything else until the end, where they are free: nothing depends on it. Ranges that no code
+  // object has are left alone, for they are a stranger's.
+  void keep_empty(std::uint64_t begin, std::uint64_t size) noexcept;
   // Frees [begin, end), which must lie in a held span and not have been given up before.
   void give_up(std::uint64_t begin, std::uint64_t end) noexcept;
 

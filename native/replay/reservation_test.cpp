@@ -41,6 +41,26 @@ TEST(Spans, AnAliasIsASpanOfItsOwn) {
   EXPECT_THROW(spans_of(regions, 8192), Error) << "not of whole pages";
 }
 
+TEST(Reservation, KeepsCodeAddressesEmptyWhereTheyAreFree) {
+  {
+    Reservation reservation(std::vector<Span>{{kBase, kBase + 0x10000}});
+    reservation.keep_empty(kBase + 0x20010, 0x1000);
+    EXPECT_FALSE(is_free(kBase + 0x20000));
+    EXPECT_FALSE(is_free(kBase + 0x21000));
+    EXPECT_TRUE(is_free(kBase + 0x22000));
+    reservation.keep_empty(kBase, 0x1000);  // taken
+    reservation.keep_empty(0, 0x1000);
+    reservation.keep_empty(kBase + 0x40000, 0);
+    reservation.keep_empty(kBase + 0x40000, std::uint64_t{1} << 46);
+    reservation.keep_empty(~std::uint64_t{0} - 100, 0x1000);
+    EXPECT_TRUE(is_free(kBase + 0x40000));
+    EXPECT_FALSE(is_free(kBase));
+    reservation.give_up(kBase, kBase + 0x10000);
+    EXPECT_TRUE(is_free(kBase));
+  }
+  EXPECT_TRUE(is_free(kBase + 0x20000));
+}
+
 TEST(Reservation, HoldsUntilGivenUpOrDestroyed) {
   const std::vector<Span> spans = {{kBase, kBase + 0x10000}, {kBase + 0x20000, kBase + 0x30000}};
   {
