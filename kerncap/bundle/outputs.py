@@ -11,6 +11,7 @@ import errno
 import fcntl
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import IO
 from kerncap.bundle.files import host_errors, sync_directory, sync_tree
 from kerncap.bundle.location import refuse_existing
 from kerncap.errors import TransportError, UsageError, typed
-from kerncap.scratch import remove_tree
+from kerncap.scratch import lock_tree, remove_tree, sweep
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +35,10 @@ def new_directory(final: Path) -> Iterator[Path]:
     refuse_existing(final)
     partial = _partial_name(final)
     with host_errors(final):
+        # Of a command that was killed; it may be as big as a GPU's memory.
+        sweep(partial.parent, re.compile(re.escape(f".{final.name}.") + r"[0-9]+\.partial"))
         partial.mkdir()
+        lock = lock_tree(partial)
         try:
             yield partial
             sync_tree(partial)
@@ -44,6 +48,8 @@ def new_directory(final: Path) -> Iterator[Path]:
         except BaseException:
             remove_tree(partial)
             raise
+        finally:
+            os.close(lock)
 
 
 @contextmanager

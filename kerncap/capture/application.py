@@ -140,7 +140,7 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         text = f"the application {status} before {before}" + (f"; {needs}" if needs else "")
         return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
-        return no_runtime(status, order.command)
+        return no_runtime(ended, order.command)
     return no_match(order, seen, status)
 
 
@@ -233,8 +233,11 @@ def _none_met(order: Order, seen: Listing, status: str) -> KerncapError:
     wanted = order.selection
     candidates, met = (sum(getattr(looked, name) for looked in seen.looked) for name in ("candidates", "met"))
     words = " or ".join(condition.text for condition in wanted.when)
-    text = f"of {counted(candidates, 'dispatch')} of {wanted.kernel!r}{wanted.geometry} that were looked at, "
-    text += f"{met or 'none'} met {words}"
+    kernel = f"{wanted.kernel!r}{wanted.geometry}"
+    if candidates == 1 and not met:
+        text = f"the one dispatch of {kernel} that was looked at did not meet {words}"
+    else:
+        text = f"of {counted(candidates, 'dispatch')} of {kernel} that were looked at, {met or 'none'} met {words}"
     if met:
         text += f", so that --dispatch {wanted.dispatch} was never reached"
     missed = sum(looked.missed for looked in seen.looked)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,13 +19,22 @@ from pathlib import Path
 from kerncap import native, proc
 from kerncap.capture.application import Captured, Order, no_match
 from kerncap.capture.listing import read_listing
-from kerncap.capture.tool import Ended, alone_hint, reported_error, run_under_tool
+from kerncap.capture.tool import (
+    Ended,
+    alone_hint,
+    control_files,
+    processes_with,
+    reported_error,
+    run_under_tool,
+)
 from kerncap.errors import CaptureError, HostError, KerncapError, UsageError
 from kerncap.scratch import Scratch
 
-_CONTROL_VARIABLE = b"KERNCAP_CAPTURE_CONTROL="
+log = logging.getLogger(__name__)
+
 _FACTS = "attach.json"
 _LOOK_S = 0.05
+_LOOK_DAEMONS_S = 0.5
 # That the process may take to write down what it has seen, or that its capture is over.
 _LAST_WORDS_S = 10.0
 
@@ -71,7 +80,17 @@ def run_attachable(
         error = reported_error(work, command)
         if error is not None:
             raise error
+        _await_daemons(ended, work / "control.json")
         return ended
+
+
+def _await_daemons(ended: Ended, control: Path) -> None:
+    """What the command left behind can be asked as long as the directory is there."""
+    if ended.left:
+        them = ", ".join(map(str, ended.left))
+        log.warning("the command %s; what it left behind can still be asked: %s", ended.status, them)
+    while any(processes_with(control)):
+        time.sleep(_LOOK_DAEMONS_S)
 
 
 def find_attached(pid: int) -> Attached:
@@ -214,10 +233,10 @@ def _attach_directories(pid: int) -> Iterator[Path]:
             yield control.parent
 
 
-def _controls(pid: int) -> Iterator[Path]:
+def _controls(pid: int) -> list[Path]:
     """The control file that the process was started with, if any. Raises: HostError `host.permission`."""
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        return control_files(pid)
     except PermissionError:
         raise HostError(
             f"process {pid} belongs to somebody else",
@@ -225,10 +244,7 @@ def _controls(pid: int) -> Iterator[Path]:
             hint="kerncap trigger PID KERNEL  # as the user who started it",
         ) from None
     except OSError:
-        return
-    for entry in environment.split(b"\0"):
-        if entry.startswith(_CONTROL_VARIABLE):
-            yield Path(os.fsdecode(entry.removeprefix(_CONTROL_VARIABLE)))
+        return []
 
 
 def _below(pid: int) -> list[int]:

@@ -63,12 +63,16 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class Profile:
-    """Kernels by total time, longest first. `untimed` dispatches were not done at the end, or left no time stamps."""
+    """Kernels by total time, longest first. `untimed` dispatches were not done at the end, or left no time stamps.
+
+    `cut_short` of the processes did not come to their end (a signal, `_exit`): their last dispatches may be missing.
+    """
 
     kernels: tuple[KernelTime, ...]
     processes: int
     queues: int
     source: str
+    cut_short: int = 0
 
     @property
     def total_ns(self) -> int:
@@ -92,6 +96,7 @@ class Profile:
             "source": self.source,
             "processes": self.processes,
             "queues": self.queues,
+            "cut_short": self.cut_short,
             "kernel_count": len(self.kernels),
             "calls": self.calls,
             "untimed": self.untimed,
@@ -139,7 +144,8 @@ def read_profile(work_dir: Path, source: str) -> Profile:
             )
             kernels.setdefault(one.mangled, KernelTime(one.name, one.mangled)).add(one)
     queues = sum(int(part.get("queues", 0)) for part in parts)
-    return Profile(_ranked(kernels.values()), len(parts), queues, source)
+    cut_short = sum(not part.get("whole") for part in parts)
+    return Profile(_ranked(kernels.values()), len(parts), queues, source, cut_short)
 
 
 def import_rocprof(path: Path) -> Profile:

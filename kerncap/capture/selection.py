@@ -108,6 +108,12 @@ class Selection:
             "budget_bytes": self.budget_bytes,
         }
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """What the tool library reads as regular expressions."""
+        last = self.sequence.last_kernel if self.sequence else None
+        return tuple(text for text in (self.kernel, last) if text is not None and self.match == "regex")
+
     def words(self, kernel: str | None = None) -> tuple[str, ...]:
         """How a command line names these kernels, or `kernel` in place of the first."""
         first = kernel or self.kernel

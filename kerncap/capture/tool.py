@@ -6,18 +6,25 @@ Called by application and by the profile workflow. Files of the work directory: 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import logging
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.errors import CaptureError, KerncapError, error_from_code, typed
+from kerncap.errors import CaptureError, KerncapError, UsageError, counted, error_from_code, typed
 from kerncap.scratch import Scratch
+
+log = logging.getLogger(__name__)
+
+_CONTROL_VARIABLE = b"KERNCAP_CAPTURE_CONTROL="
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,8 @@ class Ended:
 
     done: proc.Completed
     stops: list[native.Stop]
+    left: tuple[int, ...] = ()
+    """Processes of the command that go on without it: daemons."""
 
     @property
     def status(self) -> str:
@@ -63,8 +72,10 @@ def run_under_tool(
     path = Path(control["work_dir"], "control.json")
     native.write_document(path, control)
     base = dict(os.environ if environment is None else environment)
+    if base.get("HSA_TOOLS_LIB"):
+        log.warning("HSA_TOOLS_LIB is %s: that tool stays out while kerncap's is in", base["HSA_TOOLS_LIB"])
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
-    base["KERNCAP_CAPTURE_CONTROL"] = str(path)
+    base[_CONTROL_VARIABLE.decode().rstrip("=")] = str(path)
     with Scratch("kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
         env = native.device_environment(device, native_files, base, stops=stops)
@@ -81,7 +92,42 @@ def run_under_tool(
             cancel=cancel,
             keep_bytes=1 << 16,
         )
-        return Ended(done, native.read_stops(stops))
+        return Ended(done, native.read_stops(stops), tuple(processes_with(path)))
+
+
+def require_patterns(patterns: Sequence[str], native_files: native.NativeFiles) -> None:
+    """As the tool library reads regular expressions, before anything is started for them.
+
+    Raises: UsageError `usage.pattern`.
+    """
+    if not patterns:
+        return
+    try:
+        wrong_with = ctypes.CDLL(os.fspath(native_files.tool_library)).kerncap_regex_error
+    except (OSError, AttributeError):
+        return  # made for another C library: it says so itself where it is loaded
+    wrong_with.restype = ctypes.c_char_p
+    for text in patterns:
+        said = wrong_with(text.encode())
+        if said is not None:
+            hint = "--match base  # or quote brackets and stars of C++ names: this is ECMAScript syntax"
+            raise UsageError(said.decode("utf-8", "replace"), code="usage.pattern", hint=hint)
+
+
+def processes_with(control: Path) -> Iterator[int]:
+    """All that were started with this control file and run still, of those that we may look into."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if control in control_files(int(entry.name)):
+                    yield int(entry.name)
+
+
+def control_files(pid: int) -> list[Path]:
+    """The control file that a process was started with, if any. Raises: OSError."""
+    environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    found = [entry.removeprefix(_CONTROL_VARIABLE) for entry in environment if entry.startswith(_CONTROL_VARIABLE)]
+    return [Path(os.fsdecode(path)) for path in found]
 
 
 def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:
@@ -93,7 +139,9 @@ def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:
 
 def _load(path: Path) -> dict[str, Any] | None:
     try:
-        document = json.loads(path.read_text("utf-8"))
+        # The tool library has no descriptor left for a file: the link's target is the document.
+        text = os.readlink(path) if path.is_symlink() else path.read_text("utf-8")
+        document = json.loads(text)
     except (OSError, ValueError):
         return None
     return document if isinstance(document, dict) else None
@@ -128,10 +176,18 @@ def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | N
     return None
 
 
-def no_runtime(status: str, command: tuple[str, ...]) -> CaptureError:
-    """No process of the command loaded the HSA runtime."""
+def no_runtime(ended: Ended, command: tuple[str, ...]) -> CaptureError:
+    """No process of the command loaded the HSA runtime with the tool library in it, as long as we looked."""
+    if ended.left:
+        them = ", ".join(map(str, ended.left))
+        return CaptureError(
+            f"the application {ended.status} and left {counted(len(ended.left), 'process')} behind ({them}), "
+            f"which nobody waits for",
+            code="capture.left-behind",
+            hint=f"{typed(*command)}  # with the option that keeps it in the foreground",
+        )
     return CaptureError(
-        f"the application {status} and never used the HSA runtime",
+        f"the application {ended.status} and never used the HSA runtime, or not with HSA_TOOLS_LIB as it was given",
         code="capture.no-runtime",
         hint=f"{typed('ldd', command[0])}  # is it a HIP or HSA application, and are its libraries found?",
     )

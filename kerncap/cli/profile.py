@@ -109,6 +109,9 @@ def _print(found: Profile, top: int, modelled: bool, following: str | None) -> N
         say(f"  and {len(rest)} more kernels with {share:.1%} of the time (--top {len(found.kernels)})")
     if found.untimed:
         note(f"{found.untimed} dispatches have no time: they were not done when the application ended")
+    if found.cut_short:
+        what = counted(found.cut_short, "process")
+        note(f"{what} did not come to an end (_exit, a signal): what was dispatched last may be missing")
     if modelled:
         note("times of the virtual GPU come from a cost model: they tell how often and how much, not how fast a GPU is")
     if following:

@@ -20,7 +20,7 @@ from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
 from kerncap.capture.seal import add_facts, add_self_check
-from kerncap.capture.tool import describe_status
+from kerncap.capture.tool import describe_status, require_patterns
 from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError, typed
 from kerncap.names import base_name
 from kerncap.reproducer import write_reproducer
@@ -112,6 +112,7 @@ def _extracted(
     request: Request, capture: Callable[[Path, native.NativeFiles], tuple[Captured, ...]]
 ) -> tuple[Extracted, ...]:
     native_files = native.find_native()
+    require_patterns(request.order.selection.patterns, native_files)
     if request.self_check < 0:
         raise UsageError("--self-check counts replays: 0 or more", code="usage.self-check", hint="--self-check 2")
     folder = request.source.directory

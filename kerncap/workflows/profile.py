@@ -6,6 +6,7 @@ In: a command and a device. Out: a Profile or a Listing, and how the command end
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +17,11 @@ from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.profile import Profile, read_profile
 from kerncap.capture.selection import Selection
-from kerncap.capture.tool import Ended, alone_hint, no_runtime, reported_error, run_under_tool
+from kerncap.capture.tool import Ended, alone_hint, no_runtime, reported_error, require_patterns, run_under_tool
 from kerncap.errors import CaptureError, KerncapError
 from kerncap.scratch import Scratch
+
+log = logging.getLogger(__name__)
 
 _LOOK_S = 0.5
 _SOURCE = "libkerncap"
@@ -61,8 +64,9 @@ def profile(target: Target, streams: Streams, progress: ProgressCall | None = No
 def list_matches(selection: Selection, target: Target, streams: Streams) -> tuple[Listing, int]:
     """What `selection` would match, and the command's return code. Nothing is captured.
 
-    Raises: as profile().
+    Raises: as profile(); UsageError `usage.pattern`.
     """
+    require_patterns(selection.patterns, native.find_native())
     with Scratch("kerncap-list-") as scratch:
         work = Path(scratch)
         ended = _run(target, streams, native.capture_control(work, selection.control(), mode="list"))
@@ -72,7 +76,7 @@ def list_matches(selection: Selection, target: Target, streams: Streams) -> tupl
 
 
 def _run(target: Target, streams: Streams, control: dict[str, object]) -> Ended:
-    return run_under_tool(
+    ended = run_under_tool(
         target.command,
         target.device,
         control,
@@ -81,6 +85,9 @@ def _run(target: Target, streams: Streams, control: dict[str, object]) -> Ended:
         on_stdout=streams.stdout,
         on_stderr=streams.stderr,
     )
+    if ended.done.timed_out:
+        log.warning("the application was ended after %g s: this is what it did until then", target.timeout_s)
+    return ended
 
 
 @contextmanager
@@ -119,8 +126,6 @@ def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispa
         text = f"nothing was dispatched within {target.timeout_s:g} s"
         return CaptureError(text, code="capture.timeout", hint=f"--timeout {target.timeout_s * 4:g}")
     if processes:
-        text = (
-            f"the application {ended.status} and reported no dispatch: there was none, or it ended by _exit or a signal"
-        )
+        text = f"the application {ended.status} and reported no dispatch: there was none, or it ended at once by _exit"
         return CaptureError(text, code="capture.no-dispatch", hint=alone_hint(target.command))
-    return no_runtime(ended.status, target.command)
+    return no_runtime(ended, target.command)

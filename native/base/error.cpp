@@ -43,6 +43,9 @@ Error system_error(std::string_view what, int error_number) {
       return Error("host.permission", message);
     case ENOMEM:
       return Error("host.memory", message, "free -m");
+    case EMFILE:
+    case ENFILE:
+      return Error("host.descriptors", message, "ulimit -n 65536  # then the same command");
     default:
       return Error("host.io", message);
   }

@@ -82,14 +82,14 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::uint64_
   return bytes;
 }
 
-void write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+void write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes, Durable durable) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   std::string temporary = (parent / (".tmp-" + path.filename().native() + "-XXXXXX")).native();
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) throw system_error("cannot create a file in " + printable(parent.native()), errno);
   try {
     write_all(fd.get(), bytes, temporary);
-    if (::fchmod(fd.get(), 0644) != 0 || ::fsync(fd.get()) != 0) {
+    if (::fchmod(fd.get(), 0644) != 0 || (durable == Durable::yes && ::fsync(fd.get()) != 0)) {
       throw system_error("cannot write " + printable(path.native()), errno);
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
@@ -99,11 +99,11 @@ void write_file_atomic(const std::filesystem::path& path, std::span<const std::b
     ::unlink(temporary.c_str());
     throw;
   }
-  sync_directory(parent);
+  if (durable == Durable::yes) sync_directory(parent);
 }
 
-void write_file_atomic(const std::filesystem::path& path, std::string_view text) {
-  write_file_atomic(path, std::as_bytes(std::span(text)));
+void write_file_atomic(const std::filesystem::path& path, std::string_view text, Durable durable) {
+  write_file_atomic(path, std::as_bytes(std::span(text)), durable);
 }
 
 void sync_directory(const std::filesystem::path& directory) {

@@ -44,9 +44,11 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes, const std
 
 // A whole regular file of at most `limit` bytes.
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::uint64_t limit);
+// `no`: whole whenever it is seen, and lost with the machine.
+enum class Durable { yes, no };
 // Temporary file beside `path`, fsync, rename, fsync of the directory. On failure nothing stays behind.
-void write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes);
-void write_file_atomic(const std::filesystem::path& path, std::string_view text);
+void write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes, Durable durable = Durable::yes);
+void write_file_atomic(const std::filesystem::path& path, std::string_view text, Durable durable = Durable::yes);
 void sync_directory(const std::filesystem::path& directory);
 
 }  // namespace kerncap

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
 
 namespace kerncap {
 namespace {
@@ -44,9 +43,10 @@ void require_schema(const Json& document, std::string_view schema, std::string_v
   }
 }
 
-void write_json_atomic(const std::filesystem::path& path, const Json& document) {
-  // Strings of foreign origin may hold bytes that are not UTF-8: replaced rather than refused.
-  write_file_atomic(path, document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+std::string dump(const Json& document) { return document.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void write_json_atomic(const std::filesystem::path& path, const Json& document, Durable durable) {
+  write_file_atomic(path, dump(document) + "\n", durable);
 }
 
 Fields::Fields(const Json& object, std::string where, std::string_view code)

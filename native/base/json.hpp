@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.hpp"
+
 namespace kerncap {
 
 using Json = nlohmann::json;
@@ -19,7 +21,9 @@ Json read_json_file(const std::filesystem::path& path, std::string_view code, st
 Json parse_json(std::string_view text, std::string_view code, std::string_view what);
 // Checks "schema": "<name>/<major>".
 void require_schema(const Json& document, std::string_view schema, std::string_view code);
-void write_json_atomic(const std::filesystem::path& path, const Json& document);
+// Strings of foreign origin may hold bytes that are not UTF-8: replaced rather than refused.
+std::string dump(const Json& document);
+void write_json_atomic(const std::filesystem::path& path, const Json& document, Durable durable = Durable::yes);
 
 // Typed access to the members of one object. `where` is put before the member's name in messages.
 class Fields {

@@ -61,16 +61,11 @@ struct Requests {
       if (!wanted.kernel || wanted.mode != Mode::Capture) throw Error("capture.control", "a request names a kernel to capture");
       tool.arm(std::move(wanted));
     } catch (const Error& error) {
-      refuse(where, error);
+      report_error(where, error);
     } catch (const std::exception& error) {
-      refuse(where, Error("capture.internal", error.what()));
+      report_error(where, Error("capture.internal", error.what()));
     }
     fs::remove(taken, ignored);
-  }
-
-  static void refuse(const std::optional<fs::path>& where, const Error& error) noexcept {
-    log::error(error.what());
-    if (where) write_error(*where, error);
   }
 };
 

@@ -155,8 +155,7 @@ void Capture::end(const std::optional<Error>& failure) noexcept {
   // While there is a worker, it must learn of queues that are destroyed: it steps aside itself.
   if (!submitted_) tool_.step_aside();
   if (failure) {
-    log::error(failure->what());
-    write_error(control_.work_dir, *failure);
+    report_error(control_.work_dir, *failure);
   }
   tool_.report_seen();
   set_phase(Phase::Over);

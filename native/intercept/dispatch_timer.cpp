@@ -20,7 +20,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{2};
 // How long one wait for those that the application waits for lasts: whatever comes meanwhile ends it.
 constexpr milliseconds kWait{20};
-constexpr milliseconds kReport{500};
+// What is known is written down so often: all that is lost when the application ends without a word. Yet of this thread's time
+// a small part, however long it takes.
+constexpr milliseconds kReport{10};
+constexpr int kReportShare = 50;
 // As many signals as one wait watches. When more are pending, those beyond are looked at when it ends.
 constexpr std::size_t kMostWatched = 64;
 // As many as are taken out in one go: a thread that submits waits for that.
@@ -83,13 +86,16 @@ void DispatchTimer::prepare(const QueueState& queue, std::vector<Packet>& batch,
     // Last: a signal in a packet lives as long as the packet.
     set_completion(packet, own);
   }
+  news_ = true;
   if (waited_for) wake_->set(0);
 }
 
 void DispatchTimer::record(std::vector<Item> done) {
   std::vector<std::optional<std::uint64_t>> took;
   for (const Item& item : done) took.push_back(duration_ns(item->queue->agent, *item->signal));
+  if (done.empty()) return;
   const std::scoped_lock lock(mutex_);
+  news_ = true;
   for (std::size_t i = 0; i < done.size(); ++i) {
     if (took[i]) times_[done[i]->kernel].add(*took[i]);
     free_[done[i]->application.handle != 0 ? 1 : 0].push_back(std::move(done[i]));
@@ -147,7 +153,7 @@ void DispatchTimer::wait_for_work() {
 
 void DispatchTimer::run() noexcept {
   const Inside inside;
-  auto looked = Clock::now(), reported = looked;
+  auto looked = Clock::now(), report_next = looked;
   try {
     while (!over_.load(std::memory_order_relaxed)) {
       wait_for_work();
@@ -157,9 +163,10 @@ void DispatchTimer::run() noexcept {
       if (Clock::now() - looked < kLook) continue;
       collect(kPatience);
       looked = Clock::now();
-      if (looked - reported < kReport) continue;
+      if (looked < report_next || !news_.exchange(false)) continue;
       report_();
-      reported = Clock::now();
+      const auto written = Clock::now();
+      report_next = written + std::max<Clock::duration>(kReport, kReportShare * (written - looked));
     }
   } catch (const std::exception& error) {
     log::error(std::string("dispatches are no longer timed: ") + error.what());

@@ -37,7 +37,7 @@ struct KernelTimes {
 
 class DispatchTimer {
  public:
-  // `report` is called by the thread, twice a second.
+  // `report` is called by the thread, a hundred times a second while there is something new.
   explicit DispatchTimer(std::function<void()> report);
 
   // Puts the tool's signals into the packets of one batch. Runs under the runtime's lock of the queue.
@@ -76,6 +76,7 @@ class DispatchTimer {
   std::map<const KernelEntry*, KernelTimes> times_;
   std::unique_ptr<Signal> wake_ = std::make_unique<Signal>(1);  // null once all is over
   const std::function<void()> report_;
+  std::atomic<bool> news_{false};  // since the last report
   std::atomic<bool> over_{false};
   std::thread thread_;
 };

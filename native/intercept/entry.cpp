@@ -3,9 +3,12 @@
 // application runs on as if the library were not there.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include "base/digest.hpp"
@@ -34,9 +37,11 @@ void exit_handler() {
   if (Tool* const loaded = tool_if_loaded()) loaded->at_exit();
 }
 
-void report(const char* control_path, const Error& error) noexcept {
-  log::error(error.what());
-  if (const auto work_dir = work_dir_of(control_path)) write_error(*work_dir, error);
+void report(const std::filesystem::path& control_path, const Error& error) noexcept {
+  auto work_dir = work_dir_of(control_path);
+  // Not even that could be read, and it lies in the work directory.
+  if (!work_dir && control_path.is_absolute()) work_dir = control_path.parent_path();
+  report_error(work_dir, error);
 }
 
 // A runtime leaves out the virtual GPU when it does not know its target.
@@ -75,6 +80,11 @@ void start(HsaApiTable& table, const char* control_path) {
 bool attach(HsaApiTable* table) noexcept {
   const char* const control_path = std::getenv(control_variable);
   if (table == nullptr || control_path == nullptr || tool_if_loaded() != nullptr) return true;
+  // A daemon outlives the command that started it, and keeps its environment.
+  if (::access(control_path, F_OK) != 0 && errno == ENOENT) {
+    log::info(std::string(control_path) + " is gone, and with it who asked");
+    return true;
+  }
   try {
     start(*table, control_path);
   } catch (const Error& error) {
@@ -114,6 +124,18 @@ KERNCAP_EXPORT bool OnLoad(HsaApiTable* table, std::uint64_t, std::uint64_t, con
 }
 
 KERNCAP_EXPORT void OnUnload() { kerncap::intercept::exit_handler(); }
+
+// Whether `--match regex` can take it, before an application is started for it: null, or what is wrong with it.
+KERNCAP_EXPORT const char* kerncap_regex_error(const char* pattern) {
+  static thread_local std::string said;
+  try {
+    const kerncap::intercept::KernelSelector selector(std::string(pattern), kerncap::intercept::MatchMode::Regex);
+    return nullptr;
+  } catch (const std::exception& error) {
+    said = error.what();
+  }
+  return said.c_str();
+}
 
 KERNCAP_EXPORT void* rocprofiler_configure(std::uint32_t, const char*, std::uint32_t, void*) {
   using namespace kerncap::intercept;

@@ -150,7 +150,10 @@ void KernelRegistry::symbol_resolved(hsa_executable_symbol_t symbol, std::uint64
 void KernelRegistry::select(KernelSelector selector) {
   const std::scoped_lock lock(mutex_);
   selector_ = std::move(selector);
-  for (const auto& entry : entries_) entry->matched = selector_.matches(entry->name, entry->demangled);
+  for (const auto& entry : entries_) {
+    entry->dispatches.store(0, std::memory_order_relaxed);
+    entry->matched = selector_.matches(entry->name, entry->demangled);
+  }
 }
 
 std::optional<LoadedCode> KernelRegistry::code_of(const KernelEntry& kernel) const {

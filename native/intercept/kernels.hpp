@@ -67,7 +67,7 @@ class KernelRegistry {
   // `keep_code`: of every code object, since any kernel may be asked for later.
   KernelRegistry(KernelSelector selector, bool keep_code) : selector_(std::move(selector)), keep_code_(keep_code) {}
 
-  // From now on these are meant: of what is loaded already, and of what will be.
+  // From now on these are meant, of what is loaded already and of what will be, and dispatches are counted.
   void select(KernelSelector selector);
 
   void reader_created(hsa_code_object_reader_t reader, CodeBytes bytes);

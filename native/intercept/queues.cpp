@@ -39,7 +39,7 @@ std::uint64_t QueueRegistry::dispatches() {
   const std::scoped_lock lock(mutex_);
   std::uint64_t sum = 0;
   for (const auto& state : states_) sum += state->dispatches.load(std::memory_order_relaxed);
-  return sum;
+  return sum - counted_from_;
 }
 
 std::vector<std::uint64_t> QueueRegistry::kernarg_vas() {

@@ -64,13 +64,16 @@ class QueueRegistry {
     if (state.alive) use();
   }
   std::uint64_t count() const { return created_.load(std::memory_order_relaxed); }
+  // Since the start, or since the counts were last restarted.
   std::uint64_t dispatches();
+  void restart_counts() { counted_from_ += dispatches(); }
   // Where the launches that were last seen have their arguments.
   std::vector<std::uint64_t> kernarg_vas();
 
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<QueueState>> states_;
+  std::atomic<std::uint64_t> counted_from_{0};
   std::atomic<std::uint64_t> created_{0};
 };
 

@@ -26,6 +26,13 @@ bool claimed_by_this_process(const std::filesystem::path& path) {
   return file >> pid && pid == getpid();
 }
 
+// A link needs no descriptor, and of a disk hardly a block. Its target is text of a limited length.
+void link_document(const std::filesystem::path& path, Json document) {
+  constexpr std::size_t most = 4000;
+  if (dump(document).size() > most) document["message"] = printable(document["message"].get<std::string>(), most / 8);
+  if (::symlink(dump(document).c_str(), path.c_str()) != 0) throw system_error("cannot create " + path.string(), errno);
+}
+
 }  // namespace
 
 void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
@@ -54,11 +61,11 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
                                                   {"kernels", std::move(list)},
                                                   {"when", std::move(when)},
                                                   {"launches", std::move(geometries)},
-                                                  {"launches_whole", launches.whole()}});
+                                                  {"launches_whole", launches.whole()}}, Durable::no);
 }
 
 void write_profile(const std::filesystem::path& work_dir, const std::map<const KernelEntry*, KernelTimes>& times,
-                   std::uint64_t queues, std::uint64_t dispatches) {
+                   std::uint64_t queues, std::uint64_t dispatches, bool whole) {
   Json list = Json::array();
   for (const auto& [kernel, time] : times) {
     list.push_back({{"name", kernel->name},
@@ -72,14 +79,22 @@ void write_profile(const std::filesystem::path& work_dir, const std::map<const K
   }
   write_json_atomic(own_file(work_dir, "profile"),
                     {{"schema", "kerncap.profile-part/1"}, {"pid", getpid()}, {"queues", queues},
-                     {"dispatches", dispatches}, {"kernels", std::move(list)}});
+                     {"dispatches", dispatches}, {"whole", whole}, {"kernels", std::move(list)}}, Durable::no);
 }
 
-void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept {
+void report_error(const std::optional<std::filesystem::path>& work_dir, const Error& error) noexcept {
   try {
+    if (!work_dir) return log::error(error.what());
+    if (!std::filesystem::exists(*work_dir)) return log::info(std::string(error.what()) + "; who asked is gone");
+    log::error(error.what());
     Json document = {{"schema", "kerncap.error/1"}, {"code", error.code()}, {"message", error.what()}, {"hint", nullptr}};
     if (error.hint()) document["hint"] = *error.hint();
-    write_json_atomic(own_file(work_dir, "error"), document);
+    const auto path = own_file(*work_dir, "error");
+    try {
+      write_json_atomic(path, document, Durable::no);
+    } catch (const Error&) {
+      link_document(path, std::move(document));
+    }
   } catch (const std::exception& failure) {
     log::error(std::string("cannot report ") + error.what() + ": " + failure.what());
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -17,11 +18,13 @@ namespace kerncap::intercept {
 void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& kernels, const LaunchLog& launches,
                 std::uint64_t queues, std::uint64_t dispatches, Json when);
 
-// Calls and times of every kernel, as far as they are known.
+// Calls and times of every kernel, as far as they are known. `whole`: the application has come to its end.
 void write_profile(const std::filesystem::path& work_dir, const std::map<const KernelEntry*, KernelTimes>& times,
-                   std::uint64_t queues, std::uint64_t dispatches);
+                   std::uint64_t queues, std::uint64_t dispatches, bool whole);
 
-void write_error(const std::filesystem::path& work_dir, const Error& error) noexcept;
+// Says it and writes it down: as a file; where none can be made (no descriptor is left), as the target of a symbolic link of that
+// name. Where the directory is gone, so is who asked (a daemon outlives its command): nobody is told.
+void report_error(const std::optional<std::filesystem::path>& work_dir, const Error& error) noexcept;
 
 // True for exactly one process of all that share the work directory.
 bool take_claim(const std::filesystem::path& work_dir);

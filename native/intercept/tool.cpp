@@ -18,7 +18,9 @@ Clock::duration hold_limit(const Control& control) { return to_duration(3 * cont
 
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
-    static_cast<Tool*>(data)->capture().memory_fault(event->memory_fault.virtual_address);
+    Tool& here = *static_cast<Tool*>(data);
+    if (here.control.mode == Mode::Profile) here.report_before_the_worst();
+    else here.capture().memory_fault(event->memory_fault.virtual_address);
   }
   return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
 }
@@ -45,7 +47,7 @@ void Tool::prepare() {
   capture().prepare();
   const bool attach = control.mode == Mode::Attach;
   const bool captures = attach || (control.mode == Mode::Capture && control.kernel);
-  if (captures) std::call_once(prepared_once_, [this] { watch_faults(); });
+  if (captures || control.mode == Mode::Profile) std::call_once(prepared_once_, [this] { watch_faults(); });
   if (attach) watch_requests(*this);
   if (control.mode != Mode::Profile) return;
   const std::scoped_lock lock(timer_mutex_);
@@ -75,6 +77,7 @@ void Tool::arm(Control wanted) {
   auto next = std::make_unique<Capture>(*this, std::move(wanted));
   next->prepare();
   for (QueueState* queue : queues.alive()) next->add_queue(*queue);
+  queues.restart_counts();
   capture_.store(next.release(), std::memory_order_release);
   kernels.select(std::move(selector));
 }
@@ -88,7 +91,9 @@ void Tool::step_aside() noexcept {
 }
 
 void Tool::report_times() {
-  if (DispatchTimer* const running = timer()) write_profile(control.work_dir, running->times(), queues.count(), queues.dispatches());
+  DispatchTimer* const running = timer();
+  if (running == nullptr) return;
+  write_profile(control.work_dir, running->times(), queues.count(), queues.dispatches(), ended_);
 }
 
 void Tool::report_seen() noexcept {
@@ -100,6 +105,14 @@ void Tool::report_seen() noexcept {
     report_times();
   } catch (const std::exception& error) {
     log::warning(std::string("the list of kernels could not be written: ") + error.what());
+  }
+}
+
+void Tool::report_before_the_worst() noexcept {
+  try {
+    report_times();
+  } catch (const std::exception& error) {
+    log::warning(std::string("the times until now could not be written: ") + error.what());
   }
 }
 

@@ -37,6 +37,8 @@ class Tool {
 
   // Writes what was seen, once a process, and never in a forked child.
   void report_seen() noexcept;
+  // Of a profile, what there is: a queue or the memory failed, and what the application does then may run no handlers.
+  void report_before_the_worst() noexcept;
   // The application ends, or the runtime does: a capture that is under way is given its time. Once; nothing is seen afterwards.
   void at_exit() noexcept;
 

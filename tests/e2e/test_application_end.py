@@ -107,3 +107,59 @@ def test_a_capture_outlives_a_kernel_that_never_ends(workbench: Workbench, place
     assert done.returncode == 0, done.stderr
     assert "its capture is whole" in done.stderr
     assert workbench.verdict("replay", place / "x.kcap")["verdict"] == "faithful"
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [("_exit", "exited with 7"), ("abort", "SIGABRT"), ("fault-after", "SIGABRT")]
+)
+def test_a_profile_of_an_application_that_runs_no_handlers(workbench: Workbench, how: str, status: str) -> None:
+    done = workbench.kerncap("profile", "--json", *DEVICE, "--", workbench.program("application_end"), how)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    calls = {kernel["kernel"].split("(")[0]: kernel["calls"] for kernel in document["kernels"]}
+    assert (calls["step"], calls["target"]) == (1, 1)
+    assert document["cut_short"] == 1
+    assert status in done.stderr
+    said = workbench.kerncap("profile", *DEVICE, "--", workbench.program("application_end"), how)
+    assert "1 process did not come to an end" in said.stderr
+
+
+def test_a_profile_says_that_it_ended_the_application(workbench: Workbench) -> None:
+    argv = ("profile", "--json", "--timeout", "6", *DEVICE, "--", workbench.program("application_end"), "many")
+    done = workbench.kerncap(*argv)
+    assert done.returncode == 0, done.stderr
+    assert "the application was ended after 6 s" in done.stderr
+    assert json.loads(done.stdout)["calls"] > 100
+
+
+def test_a_daemon_is_named(workbench: Workbench, place: Path) -> None:
+    """Its command ends at once. It goes on, undisturbed and unasked, and no tool writes into its output."""
+    output = place / "said"
+    script = f"{workbench.program('application_end')} daemon > {output} 2>&1"
+    said = workbench.error(5, "extract", "target", "-o", place / "x.kcap", *DEVICE, "--", "sh", "-c", script)
+    assert "left 1 process behind" in said["stderr"]
+    assert "[capture.left-behind]" in said["stderr"]
+    assert not (place / "x.kcap").exists()
+    said = workbench.error(5, "profile", *DEVICE, "--", "sh", "-c", script)
+    assert "[capture.left-behind]" in said["stderr"]
+    workbench.container.run(
+        ["sh", "-c", f"timeout 60 sh -c 'until grep -q EXIT {output}; do sleep 0.1; done'"], check=True
+    )
+    assert "EXIT-SUCCESS" in output.read_text()
+    assert "kerncap" not in output.read_text()
+
+
+def test_a_runtime_that_was_not_given_the_tool(workbench: Workbench, place: Path) -> None:
+    script = f"HSA_TOOLS_LIB= {workbench.program('application_end')} plain"
+    said = workbench.error(5, "extract", "target", "-o", place / "x.kcap", *DEVICE, "--", "sh", "-c", script)
+    assert "EXIT-SUCCESS" in said["stdout"]
+    assert "or not with HSA_TOOLS_LIB as it was given" in said["stderr"]
+
+
+def test_a_pattern_is_checked_before_anything_is_started(workbench: Workbench, place: Path) -> None:
+    for more in (["target("], ["--range", "step..target("], ["target[", "--list"]):
+        output = [] if "--list" in more else ["-o", place / "x.kcap"]
+        said = workbench.error(2, "extract", *more, "--match", "regex", *output, *DEVICE, "--", "touch", place / "ran")
+        assert "[usage.pattern]" in said["stderr"]
+        assert "not a regular expression" in said["stderr"]
+    assert list(place.iterdir()) == []

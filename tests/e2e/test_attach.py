@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from captured_memory import CapturedMemory
 from on_demand import ask_server
@@ -15,6 +16,8 @@ _ASKS = """
 ask tick tick -o tick.kcap --json
 ask tock tock --dispatch 2 -o tock.kcap
 ask missing tac --timeout 1 -o missing.kcap
+ask later tick --dispatch 1000000 --timeout 1 -o later.kcap
+ask pattern 'tick(' --match regex -o pattern.kcap
 # Killed while it waits: what it asked for must not be in the way of the next one.
 python3 -m kerncap trigger "$pid" tac -o killed.kcap > killed.out 2> killed.err &
 killed=$!
@@ -44,6 +47,18 @@ def test_a_server_is_captured_from(workbench: Workbench) -> None:
     assert "goes on after 1 s" in err
     assert "hint: --timeout" in err
     assert not (work / "missing.kcap").exists()
+    # What it has seen since it was asked: at 20 ms a round, and not since the server's start.
+    seen = re.search(r"in \d+ queues? and (\d+) dispatch", err)
+    assert seen, err
+    assert 0 < int(seen[1]) <= 2 * 60
+    code, _, err = said["later"]
+    assert code == 5, err
+    counted = re.search(r"'tick' was dispatched (\d+) times", err)
+    assert counted, err
+    assert 0 < int(counted[1]) <= 60
+    code, _, err = said["pattern"]
+    assert code == 2, err
+    assert "[usage.pattern]" in err
     code, _, err = said["stranger"]
     assert code == 5, err
     assert "was not started to be captured from" in err

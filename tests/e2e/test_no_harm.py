@@ -141,6 +141,16 @@ def test_no_memory_for_the_tool(workbench: Workbench) -> None:
     assert not out.exists()
 
 
+def test_no_descriptor_for_the_tool(workbench: Workbench) -> None:
+    """Not even to say so in a file."""
+    out = workbench.work / "no-harm-descriptors.kcap"
+    said = workbench.error(3, "extract", "target", "-o", out, *DEVICE, "--", *arguments(workbench, "no-descriptors"))
+    assert "EXIT-SUCCESS" in said["stdout"]
+    assert "[host.descriptors]" in said["stderr"]
+    assert "ulimit -n" in said["stderr"]
+    assert not out.exists()
+
+
 def test_no_device_memory_for_the_tool(workbench: Workbench) -> None:
     """Sealed all the same, with what could not be waited for named."""
     out = workbench.work / "no-harm-full.kcap"

@@ -22,6 +22,7 @@ __global__ void stray(int* p) { p[threadIdx.x] = 1; }
 
 int main(int argc, char** argv) {
   const auto is = [&](const char* word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
+  if (is("daemon") && daemon(1, 1) != 0) return 2;
   int* device;
   int* nowhere = reinterpret_cast<int*>(0x123456789000);
   HIP_CHECK(hipMalloc(&device, 64 * sizeof(int)));
@@ -48,6 +49,10 @@ int main(int argc, char** argv) {
   }
   HIP_CHECK(hipGetLastError());
   HIP_CHECK(hipDeviceSynchronize());
+  if (is("_exit") || is("abort")) {
+    usleep(300000);
+    is("abort") ? std::abort() : _exit(7);
+  }
   std::puts("beyond the target");
   if (is("many")) {
     for (int i = 0; i < 600; ++i) usleep(100000);

@@ -185,6 +185,19 @@ static bool full_device_memory() {
   return tripled(device);
 }
 
+// No descriptor is left when the target comes; HIP has its own by then.
+static bool no_descriptors() {
+  int* device = sixteens();
+  say<<<1, 1>>>(device + 64);
+  HIP_CHECK(hipDeviceSynchronize());
+  std::vector<int> taken;
+  for (int fd; (fd = dup(0)) >= 0;) taken.push_back(fd);
+  target<<<1, 64>>>(device);
+  HIP_CHECK(hipDeviceSynchronize());
+  for (const int fd : taken) close(fd);
+  return !taken.empty() && tripled(device);
+}
+
 // Host memory has an end soon after what the application needs itself.
 static bool no_host_memory() {
   int* device = sixteens();
@@ -255,6 +268,7 @@ int main(int, char** argv) {
   if (how == "no-device-memory") right = no_device_memory();
   if (how == "full-device-memory") right = full_device_memory();
   if (how == "no-host-memory") right = no_host_memory();
+  if (how == "no-descriptors") right = no_descriptors();
   if (how == "spawn") right = spawn(argv[0]);
   if (how == "library") right = library(argv[2]);
   const int status = finish(right);

@@ -32,7 +32,7 @@ def times_of(*values: int) -> KernelTime:
     return whole
 
 
-def part(pid: int, *kernels: KernelTime) -> str:
+def part(pid: int, *kernels: KernelTime, whole: bool = True) -> str:
     listed = [
         {
             "name": k.mangled,
@@ -41,7 +41,8 @@ def part(pid: int, *kernels: KernelTime) -> str:
         }
         for k in kernels
     ]
-    return json.dumps({"schema": "kerncap.profile-part/1", "pid": pid, "queues": 2, "dispatches": 9, "kernels": listed})
+    counts = {"pid": pid, "queues": 2, "dispatches": 9, "whole": whole}
+    return json.dumps({"schema": "kerncap.profile-part/1", **counts, "kernels": listed})
 
 
 def test_times_of_several_processes_are_those_of_all_their_dispatches(tmp_path: Path) -> None:
@@ -57,6 +58,13 @@ def test_times_of_several_processes_are_those_of_all_their_dispatches(tmp_path: 
     assert kernel.mean_ns == statistics.mean(everything)
     assert kernel.stddev_ns == pytest.approx(statistics.stdev(everything))
     assert found.share(kernel) == 1.0
+
+
+def test_processes_that_did_not_come_to_their_end(tmp_path: Path) -> None:
+    (tmp_path / "profile-1.json").write_text(part(1, times_of(5)))
+    (tmp_path / "profile-2.json").write_text(part(2, times_of(7), whole=False))
+    found = read_profile(tmp_path, "libkerncap")
+    assert (found.processes, found.calls, found.cut_short) == (2, 2, 1)
 
 
 def test_a_process_that_timed_nothing_changes_no_minimum() -> None:
