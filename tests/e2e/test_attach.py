@@ -72,3 +72,31 @@ def test_a_server_is_captured_from(workbench: Workbench) -> None:
         nothing = workbench.variant("server", "gfx942", "nothing")
         judged = workbench.verdict("validate", work / f"{name}.kcap", "--hsaco", nothing, *DEVICE)
         assert judged["verdict"] == "differs", name
+
+
+_DAEMON = r"""
+cd "$2"
+background='setsid "$0" stop > server.out 2>&1 &'
+python3 -m kerncap attachable --device vgpu:gfx942 -- sh -c "$background" "$1" > said.out 2> said.err &
+attachable=$!
+for i in $(seq 300); do grep -q ready server.out && break; sleep 0.1; done
+pid=$(sed -n 's/.*can still be asked: \([0-9]*\)$/\1/p' said.err)
+python3 -m kerncap trigger "$pid" tick -o daemon.kcap --self-check 0 > trigger.out 2> trigger.err
+echo $? > trigger.code
+kill -0 $attachable && touch waits
+touch stop
+wait $attachable
+echo $? > attachable.code
+"""
+
+
+def test_a_daemon_can_be_asked_after_its_command_has_ended(workbench: Workbench) -> None:
+    work = workbench.work / "attach-daemon"
+    work.mkdir()
+    workbench.container.run(["bash", "-c", _DAEMON, "-", workbench.program("server"), work], timeout_s=300)
+    said = {path.name: path.read_text() for path in work.iterdir() if path.is_file()}
+    assert said["trigger.code"] == "0\n", said
+    assert (work / "daemon.kcap" / "capture" / "capture.json").is_file()
+    assert "waits" in said
+    assert said["attachable.code"] == "0\n", said
+    assert "EXIT-SUCCESS" in said["server.out"]
