@@ -7,6 +7,9 @@ say so.
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 from captured_memory import CapturedMemory
 from workbench import Workbench
@@ -20,7 +23,7 @@ OWN, FIRST, SECOND, COPIED, LOG = 0, 2, 4, 6, 7
 
 
 def captured(workbench: Workbench, host_thread: str, dispatch: int, self_check: int = 0) -> CapturedMemory:
-    out = workbench.work / f"transfers-{host_thread}-{dispatch}.kcap"
+    out = Path(tempfile.mkdtemp(dir=workbench.work), f"transfers-{host_thread}-{dispatch}.kcap")
     argv = ["extract", "bank", "-o", out, *DEVICE, "--dispatch", str(dispatch), "--self-check", str(self_check)]
     done = workbench.kerncap(*argv, "--", workbench.program("transfers"), host_thread)
     assert done.returncode == 0, done.stdout + done.stderr
