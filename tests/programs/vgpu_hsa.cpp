@@ -124,6 +124,40 @@ bool read_only_fault() {
   return right;
 }
 
+// A kernel copied into memory that was not allocated for code: its first instruction cannot be fetched.
+bool execute_fault() {
+  HSA_CHECK(hsa_amd_register_system_event_handler(on_system_event, nullptr));
+  constexpr std::uint64_t kPage = 4096, kBytes = 4 * kPage;  // descriptor and code lie that close together
+  const Kernel fill = kernel("fill");
+  auto* data = allocate<char>(device_pool, kBytes);
+  const std::uint64_t first = fill.object & ~(kPage - 1);
+  if (!copy(data, gpu, reinterpret_cast<void*>(first), gpu, kBytes)) return false;
+  Kernel copied = fill;
+  copied.object = reinterpret_cast<std::uint64_t>(data) + fill.object - first;
+  const hsa_signal_t done = signal(1);
+  submit(queue(), packet(copied, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  for (int i = 0; i < kPatienceMs && fault_va == 0; ++i) usleep(1000);
+  std::printf("  fault at 0x%lx, reason 0x%x\n", fault_va.load(), fault_reason.load());
+  return fault_va - reinterpret_cast<std::uint64_t>(data) < kBytes && fault_reason == HSA_AMD_MEMORY_FAULT_NX &&
+         hsa_signal_load_relaxed(done) == 1;
+}
+
+// As many workgroups as a packet can ask for are not done at once, and the queue can be destroyed all the same.
+bool endless_grids() {
+  const auto pending = [](std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint16_t workgroup) {
+    const hsa_signal_t done = signal(1);
+    auto p = packet(kernel("fill"), fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, x);
+    p.setup = 3;
+    p.grid_size_y = y;
+    p.grid_size_z = z;
+    p.workgroup_size_x = workgroup;
+    submit(queue(), p);
+    usleep(200000);
+    return hsa_signal_load_relaxed(done) == 1;
+  };
+  return pending(0xffffffff, 1, 1, 64) && pending(1u << 22, 1u << 21, 1u << 21, 1);
+}
+
 // A packet that the command processor refuses: the queue's callback learns why, the signal never completes.
 template <class Change>
 bool refused(std::uint32_t expected, Change change, std::uint16_t header = kDispatchHeader) {
@@ -185,7 +219,8 @@ bool scratch() {
 const std::map<std::string, bool (*)()> kSections = {
     {"dispatch", dispatch}, {"profiling", profiling}, {"interrupts", interrupts}, {"virtual_memory", virtual_memory},
     {"queue_errors", queue_errors}, {"wave_errors", wave_errors}, {"unmapped_fault", unmapped_fault},
-    {"read_only_fault", read_only_fault}, {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
+    {"read_only_fault", read_only_fault}, {"execute_fault", execute_fault}, {"endless_grids", endless_grids},
+    {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
 
 }  // namespace
 
