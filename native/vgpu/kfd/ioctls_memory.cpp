@@ -13,6 +13,8 @@ bool writable(const Storage& storage) {
   return (storage.flags & (KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL)) != 0;
 }
 
+bool executable(const Storage& storage) { return (storage.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE) != 0; }
+
 std::shared_ptr<Storage> make_storage(Device& device, Gpu& gpu, const kfd_ioctl_alloc_memory_of_gpu_args& args) {
   if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0)
     return Backing::adopt_writable(reinterpret_cast<std::byte*>(args.mmap_offset), args.size);
@@ -88,7 +90,7 @@ int map_memory(Device& device, kfd_ioctl_map_memory_to_gpu_args& args) {
     report::log(3, "map %llx + %llx on GPU %u", static_cast<unsigned long long>(buffer->va),
                 static_cast<unsigned long long>(buffer->storage->size()), gpu.index);
     gpu.pages.map(buffer->va, buffer->storage->size(), buffer->storage->host(), writable(*buffer->storage),
-                  buffer->storage);
+                  buffer->storage, executable(*buffer->storage));
     buffer->mapped_on.insert(gpu.index);
   });
 }
