@@ -149,6 +149,11 @@ def test_memory_that_is_not_for_code_is_not_executed(programs: Programs, target:
     assert f"kerncap-vgpu: vgpu.page-fault: {target}: instruction fetch from unmapped or not executable" in done.stderr
 
 
+@pytest.mark.parametrize("target", HSA_TARGETS)
+def test_what_is_imported_may_be_code(programs: Programs, target: str) -> None:
+    passed(programs.run_hsa(target, "imported_code"))
+
+
 @pytest.mark.soak
 def test_the_largest_grids_do_not_pass_for_done(programs: Programs) -> None:
     done = programs.run_hsa("gfx942", "endless_grids")

@@ -150,6 +150,28 @@ bool execute_fault() {
   return fault_va - data < used && fault_reason == HSA_AMD_MEMORY_FAULT_NX && hsa_signal_load_relaxed(done) == 1;
 }
 
+// Code in memory that was allocated for data, and imported: the driver maps what is imported for everything.
+bool imported_code() {
+  constexpr std::size_t size = std::size_t{2} << 20, page = 4096, used = 4 * page;
+  const auto exported = allocate<std::byte>(device_pool, size);
+  int fd = -1;
+  std::uint64_t offset = 0;
+  HSA_CHECK(hsa_amd_portable_export_dmabuf(exported, size, &fd, &offset));
+  std::size_t mapped = 0;
+  void* va = nullptr;
+  HSA_CHECK(hsa_amd_interop_map_buffer(1, &gpu, fd, 0, &mapped, &va, nullptr, nullptr));
+  Kernel fill = kernel("fill");
+  const std::uint64_t data = reinterpret_cast<std::uint64_t>(va) + offset, first = fill.object & ~(page - 1);
+  if (!copy(reinterpret_cast<void*>(data), gpu, reinterpret_cast<void*>(first), gpu, used)) return false;
+  fill.object += data - first;
+  const hsa_signal_t done = signal(1);
+  submit(queue(), packet(fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  const bool ended = completed(done);
+  HSA_CHECK(hsa_amd_interop_unmap_buffer(va));
+  close(fd);
+  return ended;
+}
+
 // As many workgroups as a packet can ask for are not done at once, and the queue can be destroyed all the same.
 bool endless_grids() {
   const auto pending = [](std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint16_t workgroup) {
@@ -227,7 +249,7 @@ bool scratch() {
 const std::map<std::string, bool (*)()> kSections = {
     {"dispatch", dispatch}, {"profiling", profiling}, {"interrupts", interrupts}, {"virtual_memory", virtual_memory},
     {"queue_errors", queue_errors}, {"wave_errors", wave_errors}, {"unmapped_fault", unmapped_fault},
-    {"read_only_fault", read_only_fault}, {"execute_fault", execute_fault}, {"endless_grids", endless_grids},
+    {"read_only_fault", read_only_fault}, {"execute_fault", execute_fault}, {"imported_code", imported_code}, {"endless_grids", endless_grids},
     {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
 
 }  // namespace
