@@ -31,6 +31,7 @@ from kerncap.source.overlay import (
     read_overlay,
     write_json,
 )
+from kerncap.source.paths import as_found
 from kerncap.source.written import read_written
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
 
     Raises: CompileError; BundleError when compile.json or vfs.yaml is malformed or hostile.
     """
+    directory = as_found(directory)  # clang takes `..` out of an overlay's paths by their text
     document = _load(directory)
     main = directory / inside(Path(document["main"]))
     for path in (main, directory / "vfs.yaml"):
@@ -74,13 +76,14 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     clang = compilers.find_clang(wanted, document["target"])
     difference = _difference(clang, document["compiler"], toolchain.difference(outside))
     refuse_existing(output)
+    root = directory / SOURCE_ROOT
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
-        write_json(overlay, view.document(directory.absolute() / SOURCE_ROOT, written.cwd))
+        write_json(overlay, view.document(root, written.cwd))
         try:
             compilers.compile_device(
                 clang.path,
-                [*arguments, *written.naming(main.absolute())],
+                [*arguments, *written.naming(main.absolute(), root)],
                 main.absolute(),
                 document["target"],
                 made,

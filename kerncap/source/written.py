@@ -37,12 +37,16 @@ class Written:
     main: str
     arguments: tuple[str, ...]
 
-    def naming(self, main: Path) -> list[str]:
-        """Compiler options: `main`, the real file, is named as the original was, and clang works in its folder."""
-        words = ["-Xclang", "-working-directory", "-Xclang", str(self.cwd)]
+    def naming(self, main: Path, root: Path) -> list[str]:
+        """Compiler options: `main`, the real file, is named as the original was, and clang works in its folder.
+
+        Line tables name the real files below `root`, which can be edited.
+        """
+        words = ["-Xclang", "-working-directory", "-Xclang", str(self.cwd), f"-fdebug-compilation-dir={root}{self.cwd}"]
         if "=" in str(main):
             log.info("%s: __FILE__ names this file, because of the = in its path", main)
             return words
+        words += [f"-fdebug-prefix-map=/={root}/", f"-fdebug-prefix-map={root}/={root}/"]
         folder = os.path.dirname(self.main) or "."
         own = [word.removeprefix(_PREFIX_MAP).split("=", 1) for word in self.arguments if word.startswith(_PREFIX_MAP)]
         pairs = [(str(main.parent), _mapped(folder, own)), (str(main), _mapped(self.main, own))]

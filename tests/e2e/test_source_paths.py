@@ -6,6 +6,7 @@ The kernels copy the names into their output, so that a verdict compares them.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from workbench import Workbench
@@ -90,7 +91,7 @@ def captured(workbench: Workbench, folder: Path, way: str) -> Path:
     """A reproducer of a build in `build/sub` with paths of this form, by a compiler of the project."""
     main, top = (text.format(folder=folder) for text in WAYS[way])
     build = folder / "build" / "sub"
-    words = ["../../tools/hipcc", f"--offload-arch={TARGET}", "-O2", f"-I{top}/include", "-I", f"{top}/link/.."]
+    words = ["../../tools/hipcc", f"--offload-arch={TARGET}", "-O2", "-g", f"-I{top}/include", "-I", f"{top}/link/.."]
     words += ["-isystem", f"{top}/common", "-include", "pre.hpp", f"-ffile-prefix-map={folder}/include=/mapped"]
     environment = {"CPATH": f"{folder}/cpath:"}
     workbench.container.run([*words, main, "-o", f"app-{way}"], cwd=build, env=environment, check=True)
@@ -116,13 +117,36 @@ def test_file_names_in_the_code_are_the_originals(workbench: Workbench) -> None:
             compiled = json.loads((out / "compile.json").read_text())
             assert compiled["same_code"] is True, way
             hsaco = out.with_suffix(".hsaco")
-            done = workbench.kerncap("recompile", out, "-o", hsaco, "--trust")
+            roundabout = hidden / "link" / ".." / ".." / ".."  # which is the folder of the reproducer
+            done = workbench.kerncap("recompile", roundabout / out.name, "-o", hsaco, "--trust")
             assert done.returncode == 0, done.stderr
-            document = workbench.verdict("validate", out, "--hsaco", hsaco)
+            document = workbench.verdict("validate", roundabout / out.name, "--hsaco", roundabout / hsaco.name)
             assert document["verdict"] == "equivalent", (way, document)
+            lines_name_the_files_to_edit(workbench, out, hsaco)
         edit(workbench, outs["relative"], folder)
     finally:
         hidden.rename(folder)
+
+
+_LINES = """
+import sys
+from pathlib import Path
+from kerncap.source.debug_info import lines_at, symbol_value
+elf = Path(sys.argv[1])
+start = symbol_value(elf, "_Z5namesPc")
+for path, _ in set(lines_at(elf, range(start, start + 2000, 4)).values()):
+    print(path)
+"""
+
+
+def lines_name_the_files_to_edit(workbench: Workbench, out: Path, hsaco: Path) -> None:
+    """All but the one of `#line`, and the one that is carried under its other name."""
+    done = workbench.container.run(["python3", "-c", _LINES, hsaco], check=True)
+    found = {Path(os.path.normpath(line)) for line in done.stdout.splitlines()}
+    assert "names.hip" in {path.name for path in found}
+    assert len(found) > 4, found
+    named = {path for path in found if path.name not in ("made.up", "both.hpp")}
+    assert {path for path in named if not path.is_file() or not path.is_relative_to(out)} == set()
 
 
 def edit(workbench: Workbench, out: Path, folder: Path) -> None:

@@ -224,8 +224,9 @@ def test_prefix_maps_of_the_project_are_kept(tmp_path: Path) -> None:
 )
 def test_the_main_file_is_named_as_it_was(main: str, arguments: tuple[str, ...], maps: list[str]) -> None:
     written = Written(Path("/p/build"), main, tuple(f"-fmacro-prefix-map={word}" for word in arguments))
-    assert written.naming(Path("/b/p/src/k.hip")) == [
-        *("-Xclang", "-working-directory", "-Xclang", "/p/build"),
+    assert written.naming(Path("/b/p/src/k.hip"), Path("/b")) == [
+        *("-Xclang", "-working-directory", "-Xclang", "/p/build", "-fdebug-compilation-dir=/b/p/build"),
+        *("-fdebug-prefix-map=/=/b/", "-fdebug-prefix-map=/b/=/b/"),
         *(f"-fmacro-prefix-map={word}" for word in maps),
     ]
 
