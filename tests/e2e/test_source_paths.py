@@ -144,7 +144,7 @@ def lines_name_the_files_to_edit(workbench: Workbench, out: Path, hsaco: Path) -
     done = workbench.container.run(["python3", "-c", _LINES, hsaco], check=True)
     found = {Path(os.path.normpath(line)) for line in done.stdout.splitlines()}
     assert "names.hip" in {path.name for path in found}
-    assert len(found) > 4, found
+    assert len(found) > 1, found  # how many are left is up to the optimizer
     named = {path for path in found if path.name not in ("made.up", "both.hpp")}
     assert {path for path in named if not path.is_file() or not path.is_relative_to(out)} == set()
 
