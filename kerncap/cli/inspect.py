@@ -35,7 +35,7 @@ def inspect(
     found = fidelity_of(bundle) if fidelity else None
     if as_json:
         extra = {} if found is None else {"fidelity": found.to_json()}
-        print_json({**describe_json(opened), **extra})
+        print_json({**describe_json(opened), "bundle": bundle, **extra})
     else:
         say(describe(opened, regions=verbose > 0))
         if found is not None:
