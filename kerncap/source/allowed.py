@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 DIRECTORY_OPTIONS = ("-I", "-isystem", "-iquote", "-idirafter")
 FILE_OPTIONS = ("-include", "-imacros")
+MAX_PATH_CHARACTERS = 4095  # PATH_MAX counts the NUL
 
 # Source: clang's user manual and `clang -cc1 --help` of 17 and 21. On and off (`no-`) alike.
 _SWITCHES = """
@@ -160,8 +161,10 @@ def first_refused(words: Sequence[str]) -> Refused | None:
 
 
 def is_canonical(path: str) -> bool:
-    """Absolute, and without `.`, `..` and doubled slashes."""
-    return os.path.isabs(path) and os.path.normpath(path) == path and not path.startswith("//") and "\0" not in path
+    """Absolute, without `.`, `..` and doubled slashes, and no longer than the system takes."""
+    if len(path) > MAX_PATH_CHARACTERS or "\0" in path:
+        return False
+    return os.path.isabs(path) and os.path.normpath(path) == path and not path.startswith("//")
 
 
 def _why(word: str) -> str | None:

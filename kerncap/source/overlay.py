@@ -24,6 +24,7 @@ SOURCE_ROOT = PurePosixPath("src/root")
 _MAX_DOCUMENT_BYTES = 16 << 20
 _MAX_DEPTH = 64
 _MAX_ADDED = 20_000
+_MAX_FOLDER_CHARACTERS = 16 << 20
 _MEMBERS = {
     "file": {"name", "type", "external-contents", "use-external-name"},
     "directory": {"name", "type", "contents"},
@@ -78,9 +79,8 @@ class View:
     """Files of this machine's tool chain that the compile may read as well, by name."""
 
     def beside(self, outside: Collection[Path]) -> View:
-        """With files of the tool chain."""
-        folders = {str(folder) for path in outside for folder in path.parents}
-        return View(self.files, self.folders | folders, frozenset(outside))
+        """With files of the tool chain. Raises: BundleError `bundle.malformed`."""
+        return View(self.files, self.folders | _folders_above(map(str, outside)), frozenset(outside))
 
     def document(self, root: Path, cwd: Path) -> dict[str, Any]:
         """The overlay for a compile: absolute paths, files named as they are asked for, also below the real `root`.
@@ -113,10 +113,29 @@ def read_overlay(directory: Path) -> View:
         check_inside(directory, real)
         files[name] = real
     files |= _added(directory.absolute(), files)
-    folders = {"/"} | {str(folder) for name in files for folder in Path(name).parents}
+    folders = _folders_above(files)
     if both := sorted(folders & files.keys()):
         raise _hostile(f"has {both[0][:200]!r} as a file and as a folder")
-    return View(files, frozenset(folders))
+    return View(files, folders)
+
+
+def _folders_above(names: Iterable[str]) -> frozenset[str]:
+    """Every folder on the way to one of these absolute names.
+
+    Raises: BundleError `bundle.malformed` where they are more than any project has: names of many short parts are small
+    in a document, and their folders fill the memory.
+    """
+    found = {"/"}
+    characters = 0
+    for name in names:
+        folder = os.path.dirname(name)
+        while folder not in found:
+            found.add(folder)
+            characters += len(folder)
+            if characters > _MAX_FOLDER_CHARACTERS:
+                raise malformed(f"the names of the files have more than {_MAX_FOLDER_CHARACTERS} characters of folders")
+            folder = os.path.dirname(folder)
+    return frozenset(found)
 
 
 def _added(directory: Path, known: Mapping[str, Path]) -> dict[str, Path]:

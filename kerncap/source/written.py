@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, is_canonical
+from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, MAX_PATH_CHARACTERS, is_canonical
 from kerncap.source.overlay import malformed
 from kerncap.source.paths import as_looked_up
 
@@ -100,6 +100,8 @@ def read_written(document: Mapping[str, Any]) -> Written:
 def _is_word(word: str, absolute: str, option: str, cwd: Path) -> bool:
     if word == absolute:
         return True
+    if len(word) > MAX_PATH_CHARACTERS + len("-I"):
+        return False
     if option in FILE_OPTIONS and absolute.endswith(f"/{os.path.normpath(word)}"):
         return True  # found through a folder of headers
     if option in DIRECTORY_OPTIONS or option in FILE_OPTIONS:
@@ -108,4 +110,6 @@ def _is_word(word: str, absolute: str, option: str, cwd: Path) -> bool:
 
 
 def _is_path(written: str, absolute: str, cwd: Path) -> bool:
-    return "\0" not in written and not written.startswith("-") and str(as_looked_up(cwd, written)) == absolute
+    if "\0" in written or written.startswith("-") or len(written) > MAX_PATH_CHARACTERS:
+        return False
+    return str(as_looked_up(cwd, written)) == absolute

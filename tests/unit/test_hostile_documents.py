@@ -35,8 +35,11 @@ def file(name: str, external: str = "src/root/p/k.hip") -> dict[str, str]:
         [file("/")],
         [file("/usr"), {"name": "/usr/include", "type": "directory", "contents": [file("a.h")]}],
         [file("/p/k.hip", "/etc/passwd")],
+        [file("/" + "a/" * 1_000_000 + "k.h")],
+        [file("/" + "a" * 5000)],
+        [file(f"/{number}/" + "a/" * 2000 + "k.h") for number in range(3000)],
     ],
-    ids=["nul", "root", "file-and-folder", "outside"],
+    ids=["nul", "root", "file-and-folder", "outside", "many-parts", "long", "many-folders"],
 )
 def test_an_overlay_that_nobody_wrote(tmp_path: Path, roots: list[dict[str, Any]]) -> None:
     with pytest.raises(BundleError) as caught:
@@ -51,8 +54,12 @@ def test_an_overlay_that_nobody_wrote(tmp_path: Path, roots: list[dict[str, Any]
         {"arguments": ["-DA=" + "x" * 3_000_000]},
         {"arguments": ["-DA"] * 200_000},
         {"compiler": {"version": 3}},
+        {"cwd": "/" + "a" * 200_000},
+        {"as_written": {"main": "./" * 500_000 + "k.hip", "arguments": ["-O2"]}},
+        {"arguments": ["-I/p"], "as_written": {"main": "k.hip", "arguments": ["-I" + "./" * 500_000]}},
+        {"files": [{"original": "/usr/lib/" + "a/" * 1_000_000 + "b", "path": None, "digest": "sha256:" + "0" * 64}]},
     ],
-    ids=["target", "argument", "arguments", "compiler"],
+    ids=["target", "argument", "arguments", "compiler", "folder", "main-written", "argument-written", "referenced"],
 )
 def test_a_compile_that_nobody_did(tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(BundleError) as caught:
