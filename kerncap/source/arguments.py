@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kerncap.bundle.files import read_named
 from kerncap.errors import CompileError
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused
 from kerncap.source.paths import as_found, as_looked_up
+from kerncap.source.words import usual_spellings, without_launcher
 
-LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc", "buildcache"})
 _DROPPED_WITH_VALUE = frozenset(
     {"-o", "-MF", "-MT", "-MQ", "-MJ", "-L", "-l", "-x", "--offload-arch", "--cuda-gpu-arch", "-Xlinker", "-Xarch_host"}
 )
@@ -38,6 +36,9 @@ _DROPPED = re.compile(
     r")\Z"
 )
 
+# Beside the main file: a program built by one command has several sources, and objects that are only linked.
+_OTHER_INPUT = re.compile(r"[^-@].*\.(o|obj|lo|a|so(\.[0-9]+)*|c|cc|cp|cpp|cxx|c\+\+|C|CPP|cu|hip)\Z", re.DOTALL)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -54,51 +55,13 @@ class Words:
     output: Path | None
 
 
-def split_command(text: str) -> list[str]:
-    return shlex.split(text)
-
-
-def expand_response_files(words: Sequence[str], cwd: Path, depth: int = 0) -> list[str]:
-    """Replace each `@file` by its words.
-
-    Raises: CompileError `compile.response-file`.
-    """
-    out: list[str] = []
-    for word in words:
-        if not word.startswith("@"):
-            out.append(word)
-            continue
-        path = cwd / word[1:]
-        if depth > 8:
-            raise CompileError(f"response files nest too deeply at {path}", code="compile.response-file")
-        try:
-            inner = shlex.split(read_named(path).decode("utf-8"))
-        except (OSError, ValueError) as error:
-            raise CompileError(
-                f"the response file {path} cannot be read: {error}", code="compile.response-file"
-            ) from None
-        out += expand_response_files(inner, cwd, depth + 1)
-    return out
-
-
-def without_launcher(words: Sequence[str], cwd: Path) -> list[str]:
-    """The command of the compiler itself, response files expanded; one named with a folder lies there, seen from `cwd`.
-
-    Raises: CompileError `compile.response-file`.
-    """
-    rest = list(words)
-    while len(rest) > 1 and os.path.basename(rest[0]) in LAUNCHERS:
-        rest.pop(0)
-    compiler = str(as_found(cwd / rest[0])) if "/" in rest[0] else rest[0]
-    return [compiler, *expand_response_files(rest[1:], cwd)]
-
-
 def take_apart(words: Sequence[str], cwd: Path, main: Path) -> Words:
     """Sort the words of a compile command; `main` is the file that it compiles, as the system finds it.
 
-    Raises: CompileError `compile.unsupported-argument`, `compile.response-file`.
+    Raises: CompileError `compile.unsupported-argument`, `compile.response-file`, `compile.launcher`.
     """
     compiler, *rest = without_launcher(words, cwd)
+    rest = list(usual_spellings(rest))
     output: Path | None = None
     main_written = str(main)
     for i, word in enumerate(rest):
@@ -180,7 +143,7 @@ def _keep(rest: Sequence[str], cwd: Path, main: Path) -> Iterator[tuple[str, str
                 yield option + absolute, option + value
             else:
                 yield from ((option, option), (absolute, value))
-        elif _is_main(word, cwd, main) or _DROPPED.match(word):
+        elif _is_main(word, cwd, main) or _DROPPED.match(word) or _OTHER_INPUT.match(word):
             continue
         else:
             yield word, word

@@ -20,13 +20,14 @@ from kerncap.errors import CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source import toolchain
-from kerncap.source.arguments import Words, from_environment, take_apart, with_includes_found, without_launcher
+from kerncap.source.arguments import Words, from_environment, take_apart, with_includes_found
 from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.debug_info import machine_code
 from kerncap.source.find import candidates
 from kerncap.source.overlay import inside, overlay, write_json
 from kerncap.source.paths import as_found, as_looked_up
 from kerncap.source.trail import explained, read_trail
+from kerncap.source.words import without_launcher
 
 log = logging.getLogger(__name__)
 

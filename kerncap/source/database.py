@@ -13,8 +13,8 @@ from typing import Any
 
 from kerncap.bundle.files import read_named
 from kerncap.errors import CompileError
-from kerncap.source.arguments import split_command
 from kerncap.source.paths import as_found
+from kerncap.source.words import split_command
 
 _PLACES = ("compile_commands.json", "build/compile_commands.json")
 

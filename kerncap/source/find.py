@@ -7,6 +7,7 @@ compiles them in this order until one has the exact mangled symbol: a text match
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,13 @@ from kerncap.source.arguments import take_apart
 from kerncap.source.database import Entry
 
 _COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
-_HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ""})
+_INCLUDED_SUFFIXES = frozenset(
+    {".h", ".hh", ".hpp", ".hxx", ".h++", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".def", ""}
+)
+# Of a unity build: included, and no entries of their own.
+_INCLUDED_SUFFIXES |= {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c++", ".C", ".c"}
 _MAX_TEXT_BYTES = 16 << 20
+_MAX_BEFORE_BODY = 2000
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,11 @@ def candidates(
     known = by_unit + by_object
     known += [e for e in entries if e not in known and defines(_text(e.file), name)]
     headers = [] if known else _headers_defining(source_dir, name)
-    by_include = [e for e in entries if e not in known] if headers else []
+    by_include = _naming_first([e for e in entries if e not in known], headers) if headers else []
     if not known and not by_include:
-        near = near_names(name, {n for e in entries for n in kernels_of(_text(e.file))})
+        near = near_names(name, {n for e in entries for n in kernels_of(_text(e.file))} - {name})
         alike = f"; these look alike: {', '.join(near)}" if near else ""
+        alike += "; a name that macros make is found by -g, or by the object files of the build"
         if name.startswith("_Z"):
             alike = "; its name cannot be demangled here, so that only -g and object files of the build could tell"
         raise CompileError(
@@ -60,6 +67,12 @@ def candidates(
             hint="kerncap extract KERNEL --compile-db FILE ...  # of the build that made this application",
         )
     return Candidates(tuple(known), tuple(by_include))
+
+
+def _naming_first(entries: Sequence[Entry], headers: Sequence[Path]) -> list[Entry]:
+    """Those whose text names one of the headers come first; the others may include it through another header."""
+    names = {path.name for path in headers}
+    return sorted(entries, key=lambda entry: not any(name in _text(entry.file) for name in names))
 
 
 def _with_symbol(entries: Sequence[Entry], mangled: str) -> list[Entry]:
@@ -93,7 +106,7 @@ def _text(path: Path) -> str:
 def _headers_defining(source_dir: Path | None, name: str) -> list[Path]:
     if source_dir is None:
         return []
-    paths = (p for p in source_dir.rglob("*") if p.suffix in _HEADER_SUFFIXES and p.is_file())
+    paths = (p for p in source_dir.rglob("*") if p.suffix in _INCLUDED_SUFFIXES and os.path.isfile(p))
     return [p for p in paths if defines(_text(p), name)]
 
 
@@ -114,14 +127,13 @@ def defines(text: str, name: str) -> bool:
 
 
 def _body_follows(text: str, at: int) -> bool:
+    """Behind the parameters: noexcept, attributes, constraints, then the body. `at` is behind the opening bracket."""
     depth = 1
     while at < len(text) and depth:
         depth += {"(": 1, ")": -1}.get(text[at], 0)
         at += 1
-    after = re.match(
-        r"(?:\s|const|noexcept|__attribute__\s*\(\(.*?\)\)|requires\b[^;{]*)*(.)", text[at : at + 400], re.DOTALL
-    )
-    return after is not None and after.group(1) == "{"
+    after = re.search(r"[;{]", text[at : at + _MAX_BEFORE_BODY])
+    return after is not None and after.group(0) == "{"
 
 
 def kernels_of(text: str) -> set[str]:

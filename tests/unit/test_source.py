@@ -162,6 +162,8 @@ def test_a_file_whose_name_no_bundle_can_hold(tmp_path: Path, monkeypatch: pytes
         "template <class T> requires word<T> __global__ void k(T* x) {",
         "template <class T> __global__ void k(T* x) requires (word<T> && sizeof(T) == 4) {",
         "template <class T> __global__ void k(T* x) noexcept requires requires(T t) { t + 1; } {",
+        "__global__ void k(int* x) noexcept(noexcept(f(x))) {",
+        "__global__ void k(int* x) __launch_bounds__(256) __attribute__((amdgpu_waves_per_eu(1))) {",
     ],
 )
 def test_definitions(text: str) -> None:
@@ -177,6 +179,7 @@ def test_definitions(text: str) -> None:
         "__global__ void kk() {",
         "void k() { __global__; }",
         "k() {",
+        "__global__ void k(int*) = delete; {",
     ],
 )
 def test_no_definitions(text: str) -> None:
@@ -215,6 +218,17 @@ def test_candidates_by_object_then_text(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="cannot be demangled here") as error:
         candidates(entries, "_ZN1aMUlvE_1kEv", "_ZN1aMUlvE_1kEv", None)
     assert "object files" in error.value.message
+
+
+def test_a_unity_build_that_is_not_there(tmp_path: Path) -> None:
+    """The file that has the kernel has no entry of its own: those that name it come first."""
+    (tmp_path / "k.cpp").write_text("__global__ void k(int* x) { }")
+    (tmp_path / "unity_0.cxx").write_text('#include "other.cpp"')
+    (tmp_path / "unity_1.cxx").write_text('#include "k.cpp"')
+    entries = [Entry(tmp_path / f"unity_{n}.cxx", tmp_path, ("hipcc", "-c"), None) for n in (0, 1)]
+    found = candidates(entries, "_Z1kPi", "k(int*)", tmp_path)
+    assert found.known == ()
+    assert [e.file.name for e in found.including] == ["unity_1.cxx", "unity_0.cxx"]
 
 
 def test_dependency_output() -> None:
