@@ -159,6 +159,8 @@ def compile_device(
     """
     argv = [clang, "-x", "hip", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output"]
     argv += ["-fno-crash-diagnostics", *arguments]  # which would be left behind in the folder for temporary files
+    # What only the host's half of the build used (-mtune, -mavx2) is no error here, with -Werror either.
+    argv.append("-Wno-unused-command-line-argument")
     if depfile is not None:
         # Not -MD -MF: clang 21 with --cuda-device-only does not pass the file on (clang 17 does).
         for word in ("-dependency-file", str(depfile), "-MT", "kernel", "-sys-header-deps"):
