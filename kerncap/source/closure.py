@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from kerncap.source.words import without_launcher
 
 log = logging.getLogger(__name__)
 
+_READ_BY_ASSEMBLER = re.compile(rb"""\.(incbin|include)[ \t]+\\?['"]""")
 _NOT_FOUND = ("compile.kernel-not-found", "compile.no-database")
 
 
@@ -103,6 +105,7 @@ def carry_source(directory: Path, wanted: Wanted, source: SourceRequest) -> Unit
         _named(path, found) if path in left else _copy(directory, path, found, places[path])
         for path, found in sorted(unit.files.items())
     ]
+    _warn_of_assembler_files(unit, places)
     write_json(directory / "vfs.yaml", overlay(places, same_as=places))
     write_json(directory / "compile.json", _compile_document(unit, wanted, files))
     return unit
@@ -206,6 +209,13 @@ def _places(unit: Unit, left: Collection[Path]) -> dict[Path, Path]:
             status = unit.files[path].stat()
             places[path] = first.setdefault((status.st_dev, status.st_ino), path)
     return places
+
+
+def _warn_of_assembler_files(unit: Unit, carried: Iterable[Path]) -> None:
+    """Of what inline assembly reads, the compiler's dependency output says nothing."""
+    for path in carried:
+        if not toolchain.is_toolchain(path, ()) and _READ_BY_ASSEMBLER.search(unit.files[path].read_bytes()):
+            log.warning("%s names a file for the assembler (.incbin, .include), which is not carried", path)
 
 
 def _same_code(compiled: Path, captured: Path | None, scratch: Path) -> bool | None:

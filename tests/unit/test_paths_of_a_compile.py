@@ -122,6 +122,17 @@ def test_one_file_of_two_names_is_carried_once(linked: Path, monkeypatch: pytest
     assert read_overlay(out).files[names[0]] == added
 
 
+def test_what_the_assembler_reads_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "asm.h").write_text('asm volatile(".incbin \\"data.bin\\"");')
+    (tmp_path / "plain.h").write_text("x.include(y); // .incbin")
+    unit, _ = unit_of(tmp_path, monkeypatch, "asm.h plain.h")
+    carried(unit, monkeypatch, tmp_path / "out")
+    (said,) = [record.getMessage() for record in caplog.records if "assembler" in record.getMessage()]
+    assert said.startswith(str(tmp_path / "asm.h"))
+
+
 def test_the_compile_is_the_one_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative paths as they were, because `__FILE__` has them; absolute ones beside them for who needs those."""
     (tmp_path / "inc").mkdir()
