@@ -143,6 +143,25 @@ def test_page_faults_reach_the_handler_of_system_events(programs: Programs, sect
 
 @pytest.mark.soak
 @pytest.mark.parametrize("target", HSA_TARGETS)
+def test_memory_that_is_not_for_code_is_not_executed(programs: Programs, target: str) -> None:
+    done = programs.run_hsa(target, "execute_fault")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"kerncap-vgpu: vgpu.page-fault: {target}: instruction fetch from unmapped or not executable" in done.stderr
+
+
+@pytest.mark.parametrize("target", HSA_TARGETS)
+def test_what_is_imported_may_be_code(programs: Programs, target: str) -> None:
+    passed(programs.run_hsa(target, "imported_code"))
+
+
+@pytest.mark.soak
+def test_the_largest_grids_do_not_pass_for_done(programs: Programs) -> None:
+    done = programs.run_hsa("gfx942", "endless_grids")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", HSA_TARGETS)
 def test_an_illegal_instruction_is_named(programs: Programs, target: str) -> None:
     done = programs.run_hsa(target, "illegal_instruction")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -148,9 +148,12 @@ Outcome run(const Launch& launch, CodeObject& code, const std::string& kernel, c
   p.grid_size_x = launch.grid[0];
   p.grid_size_y = launch.grid[1];
   p.grid_size_z = launch.grid[2];
-  p.private_segment_size = launch.private_bytes;
-  p.group_segment_size = launch.group_bytes;
   p.kernel_object = code.symbol(kernel + ".kd");
+  // As a runtime does: no less than the descriptor says.
+  std::uint32_t fixed[2];
+  std::memcpy(fixed, reinterpret_cast<const void*>(p.kernel_object), sizeof fixed);
+  p.group_segment_size = std::max(fixed[0], launch.group_bytes);
+  p.private_segment_size = std::max(fixed[1], launch.private_bytes);
   p.kernarg_address = kernarg;
   static thread_local hsa_kernel_dispatch_packet_t packet_copy;
   packet_copy = p;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "isa_harness.hpp"
+#include "vgpu/isa/launch/group.hpp"
 #include "vgpu/isa/launch/kernel.hpp"
 #include "vgpu/isa/valu/overflow.hpp"
 
@@ -50,6 +51,39 @@ void launch(Target target, unsigned preload_spec, unsigned user_sgprs, bool map_
   out.wave.dispatch = &dispatch;
   const std::uint32_t items[3] = {128, 1, 1};
   initialise_wave(out.wave, out.kernel, items);
+}
+
+// A grid may end less than a workgroup below 2^32, and hold more workgroups than 64 bits count.
+TEST(Launch, GridsOfTheLargestSizes) {
+  hsa_kernel_dispatch_packet_t packet = {};
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 0xffffffff;
+  packet.workgroup_size_x = 64;
+  packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  EXPECT_EQ(Grid(packet).groups()[0], 1u << 26);
+  EXPECT_EQ(Grid(packet).workgroups(), ~std::uint64_t{0});
+  packet.grid_size_y = packet.grid_size_z = 1;
+  EXPECT_EQ(Grid(packet).workgroups(), 1u << 26);
+  EXPECT_EQ(Grid(packet).place((1u << 26) - 1).items[0], 63u);
+  packet.grid_size_x = packet.grid_size_y = 1u << 31;
+  packet.grid_size_z = 1u << 8;
+  EXPECT_EQ(Grid(packet).workgroups(), ~std::uint64_t{0}) << "2^64";
+}
+
+// No more LDS and private memory than the packet asks for, whatever the descriptor says.
+TEST(Launch, ThePacketsSizesCount) {
+  alignas(64) std::array<std::uint32_t, 16> descriptor{1024, 64};
+  HostMemory memory;
+  memory.add(descriptor.data(), sizeof descriptor);
+  Dispatch dispatch{};
+  dispatch.packet.kernel_object = reinterpret_cast<std::uintptr_t>(descriptor.data());
+  dispatch.packet.workgroup_size_x = dispatch.packet.workgroup_size_y = dispatch.packet.workgroup_size_z = 1;
+  dispatch.packet.grid_size_x = dispatch.packet.grid_size_y = dispatch.packet.grid_size_z = 1;
+  AddressCache cache(memory);
+  Kernel kernel;
+  Outcome outcome;
+  ASSERT_TRUE(read_kernel(Target::gfx942, dispatch, cache, kernel, outcome));
+  EXPECT_EQ(kernel.lds_bytes, 0u);
+  EXPECT_EQ(kernel.scratch_lane_bytes, 0u);
 }
 
 // Source: LLVM AMDGPUUsage, "Preloaded Kernel Arguments".

@@ -129,7 +129,7 @@ TEST(Events, EveryMemoryEventLearnsOfAFault) {
   Events events;
   const auto one = events.create(KFD_IOC_EVENT_MEMORY, false), two = events.create(KFD_IOC_EVENT_MEMORY, false);
   const auto other = events.create(KFD_IOC_EVENT_SIGNAL, false);
-  events.raise_memory_fault(0x5a17, 0x7f0000001234, false);
+  events.raise_memory_fault(0x5a17, 0x7f0000001234, Events::Denied::not_present);
   kfd_event_data data[] = {waiting_for(one), waiting_for(two)};
   EXPECT_EQ(events.wait(data, true, 0), static_cast<std::uint32_t>(KFD_IOC_WAIT_RESULT_COMPLETE));
   for (const auto& d : data) {

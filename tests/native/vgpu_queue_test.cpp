@@ -3,6 +3,7 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -53,7 +54,7 @@ class QueueTest : public ::testing::Test {
         gpu_{model_of(isa::Target::gfx942), 0x5a17, pages_, events_, trace_} {
     std::memset(static_cast<void*>(shared_.get()), 0, sizeof(Shared));
     auto* host = reinterpret_cast<std::byte*>(shared_.get());
-    pages_.map(kVa, sizeof(Shared), host, true, Backing::adopt(host, sizeof(Shared)));
+    pages_.map(kVa, sizeof(Shared), host, true, Backing::adopt(host, sizeof(Shared)), true);
     inactive_event_ = events_.create(KFD_IOC_EVENT_SIGNAL, false);
     shared_->queue.queue_inactive_signal.handle = va(&shared_->signals[3]);
     shared_->signals[3].event_mailbox_ptr = va(&shared_->mailbox);
@@ -402,6 +403,45 @@ TEST_F(QueueTest, ScratchIsAskedForAndWaitedFor) {
   EXPECT_TRUE(eventually([&] { return raised(inactive_event_); })) << "after the value";
   std::this_thread::sleep_for(10ms);
   EXPECT_EQ(now(read_index()), 0u);
+}
+
+TEST_F(QueueTest, AnAnswerWithTooLittleScratchIsNotAskedForAgain) {
+  start_aql();
+  set(0, 1);
+  auto packet = dispatch();
+  packet.private_segment_size = 0xffffffff;
+  packet.kernel_object = va(shared_->signals);
+  packet.completion_signal = handle(0);
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  ASSERT_TRUE(eventually([&] { return value(3) == 1; }));
+  ::testing::internal::CaptureStderr();
+  set(3, 0);
+  expect_error(0x20);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr().rfind("kerncap-vgpu: vgpu.no-scratch: the runtime gives 0 bytes", 0), 0u);
+}
+
+// Hardware fetches no instructions from memory that was not allocated for code.
+TEST_F(QueueTest, CodeInDataMemoryIsAPageFault) {
+  start_aql();
+  set(0, 1);
+  alignas(64) static std::array<std::uint32_t, 1024> data{};  // a descriptor whose code starts 512 bytes behind it
+  data[4] = 512;
+  auto* host = reinterpret_cast<std::byte*>(data.data());
+  pages_.map(kVa + 0x100000, sizeof data, host, true, Backing::adopt(host, sizeof data), false);
+  auto packet = dispatch();
+  packet.kernel_object = kVa + 0x100000;
+  packet.completion_signal = handle(0);
+  ::testing::internal::CaptureStderr();
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  kfd_event_data event = {};
+  event.event_id = memory_event_;
+  EXPECT_EQ(events_.wait({&event, 1}, false, 60000), static_cast<std::uint32_t>(KFD_IOC_WAIT_RESULT_COMPLETE));
+  EXPECT_EQ(event.memory_exception_data.va, kVa + 0x100000);
+  EXPECT_EQ(event.memory_exception_data.failure.NoExecute, 1u);
+  EXPECT_EQ(event.memory_exception_data.failure.NotPresent, 0u);
+  EXPECT_EQ(value(0), 1);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("instruction fetch from unmapped or not executable address 0x600000100200"),
+            std::string::npos);
 }
 
 TEST_F(QueueTest, SdmaExecutesUpToTheDoorbell) {

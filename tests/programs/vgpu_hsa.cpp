@@ -124,6 +124,70 @@ bool read_only_fault() {
   return right;
 }
 
+// A kernel copied into memory that is not mapped for execution: its first instruction cannot be fetched. (Memory of the virtual memory
+// API: HSA runtime 6.1 allocates everything else for execution.)
+bool execute_fault() {
+  HSA_CHECK(hsa_amd_register_system_event_handler(on_system_event, nullptr));
+  constexpr std::uint64_t size = std::uint64_t{2} << 20, page = 4096, used = 4 * page;  // descriptor and code lie within `used`
+  void* va = nullptr;
+  HSA_CHECK(hsa_amd_vmem_address_reserve(&va, size, 0, 0));
+  hsa_amd_vmem_alloc_handle_t memory = {};
+  HSA_CHECK(hsa_amd_vmem_handle_create(device_pool, size, MEMORY_TYPE_PINNED, 0, &memory));
+  HSA_CHECK(hsa_amd_vmem_map(va, size, 0, memory, 0));
+  const hsa_amd_memory_access_desc_t access = {HSA_ACCESS_PERMISSION_RW, gpu};
+  HSA_CHECK(hsa_amd_vmem_set_access(va, size, &access, 1));
+  Kernel fill = kernel("fill");
+  const std::uint64_t data = reinterpret_cast<std::uint64_t>(va), first = fill.object & ~(page - 1);
+  if (!copy(va, gpu, reinterpret_cast<void*>(first), gpu, used)) return false;
+  fill.object += data - first;
+  const hsa_signal_t done = signal(1);
+  submit(queue(), packet(fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  for (int i = 0; i < kPatienceMs && fault_va == 0; ++i) usleep(1000);
+  std::printf("  fault at 0x%lx of 0x%lx, reason 0x%x\n", fault_va.load(), data, fault_reason.load());
+  HSA_CHECK(hsa_amd_vmem_unmap(va, size));
+  HSA_CHECK(hsa_amd_vmem_handle_release(memory));
+  HSA_CHECK(hsa_amd_vmem_address_free(va, size));
+  return fault_va - data < used && fault_reason == HSA_AMD_MEMORY_FAULT_NX && hsa_signal_load_relaxed(done) == 1;
+}
+
+// Code in memory that was allocated for data, and imported: the driver maps what is imported for everything.
+bool imported_code() {
+  constexpr std::size_t size = std::size_t{2} << 20, page = 4096, used = 4 * page;
+  const auto exported = allocate<std::byte>(device_pool, size);
+  int fd = -1;
+  std::uint64_t offset = 0;
+  HSA_CHECK(hsa_amd_portable_export_dmabuf(exported, size, &fd, &offset));
+  std::size_t mapped = 0;
+  void* va = nullptr;
+  HSA_CHECK(hsa_amd_interop_map_buffer(1, &gpu, fd, 0, &mapped, &va, nullptr, nullptr));
+  Kernel fill = kernel("fill");
+  const std::uint64_t data = reinterpret_cast<std::uint64_t>(va) + offset, first = fill.object & ~(page - 1);
+  if (!copy(reinterpret_cast<void*>(data), gpu, reinterpret_cast<void*>(first), gpu, used)) return false;
+  fill.object += data - first;
+  const hsa_signal_t done = signal(1);
+  submit(queue(), packet(fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  const bool ended = completed(done);
+  HSA_CHECK(hsa_amd_interop_unmap_buffer(va));
+  close(fd);
+  return ended;
+}
+
+// As many workgroups as a packet can ask for are not done at once, and the queue can be destroyed all the same.
+bool endless_grids() {
+  const auto pending = [](std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint16_t workgroup) {
+    const hsa_signal_t done = signal(1);
+    auto p = packet(kernel("fill"), fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, x);
+    p.setup = 3;
+    p.grid_size_y = y;
+    p.grid_size_z = z;
+    p.workgroup_size_x = workgroup;
+    submit(queue(), p);
+    usleep(200000);
+    return hsa_signal_load_relaxed(done) == 1;
+  };
+  return pending(0xffffffff, 1, 1, 64) && pending(1u << 22, 1u << 21, 1u << 21, 1);
+}
+
 // A packet that the command processor refuses: the queue's callback learns why, the signal never completes.
 template <class Change>
 bool refused(std::uint32_t expected, Change change, std::uint16_t header = kDispatchHeader) {
@@ -185,7 +249,8 @@ bool scratch() {
 const std::map<std::string, bool (*)()> kSections = {
     {"dispatch", dispatch}, {"profiling", profiling}, {"interrupts", interrupts}, {"virtual_memory", virtual_memory},
     {"queue_errors", queue_errors}, {"wave_errors", wave_errors}, {"unmapped_fault", unmapped_fault},
-    {"read_only_fault", read_only_fault}, {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
+    {"read_only_fault", read_only_fault}, {"execute_fault", execute_fault}, {"imported_code", imported_code}, {"endless_grids", endless_grids},
+    {"illegal_instruction", illegal_instruction}, {"scratch", scratch}};
 
 }  // namespace
 

@@ -22,6 +22,7 @@ class Memory {
     std::uint64_t end = 0;      // one past the last; va == end: nothing is mapped there
     std::byte* host = nullptr;  // where `va` lives in this process (the interpreter's own mapping)
     bool writable = false;
+    bool executable = true;
     explicit operator bool() const { return va != end; }
   };
   virtual ~Memory() = default;
@@ -81,7 +82,7 @@ struct Work {
 struct Outcome {
   enum class Kind : std::uint8_t {
     completed,
-    page_fault,          // fault_va, fault_write
+    page_fault,          // fault_va, fault_write, fault_fetch
     unimplemented,       // an instruction, field or modifier that the interpreter does not know; text names it
     illegal,             // an encoding that the target does not have, or a register out of range
     bad_dispatch,        // limits: LDS too large, workgroup size, ... ; text names it
@@ -92,6 +93,7 @@ struct Outcome {
   Kind kind = Kind::completed;
   std::uint64_t fault_va = 0;
   bool fault_write = false;
+  bool fault_fetch = false;  // of an instruction
   // For everything but completed: "gfx942: v_foo_b32 v1, v2 at pc 0x... words 7e0202ff 00000001: reason".
   std::string text;
   Work work;

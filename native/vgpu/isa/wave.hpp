@@ -95,7 +95,7 @@ struct Wave {
   enum class State : std::uint8_t { running, asleep, ended, at_barrier, stopped } state = State::running;
   Outcome::Kind stop_kind = Outcome::Kind::completed;
   std::uint64_t fault_va = 0;
-  bool fault_write = false;
+  bool fault_write = false, fault_fetch = false;
   std::string stop_text;
 
   std::uint64_t exec() const { return size == 32 ? s[kExecLo] : s[kExecLo] | std::uint64_t{s[kExecHi]} << 32; }

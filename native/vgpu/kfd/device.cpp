@@ -94,10 +94,18 @@ Gpu* Device::gpu_by_minor(unsigned minor) {
   return index < gpus_.size() ? gpus_[index].get() : nullptr;
 }
 
-std::uint64_t Device::add_buffer(std::uint64_t va, std::shared_ptr<Storage> storage) {
+bool Buffer::writable() const noexcept {
+  return imported || (storage->flags & (KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL)) != 0;
+}
+
+bool Buffer::executable() const noexcept {
+  return imported || (storage->flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE) != 0;
+}
+
+std::uint64_t Device::add_buffer(std::uint64_t va, std::shared_ptr<Storage> storage, bool imported) {
   const std::lock_guard lock(buffers_mutex);
   const std::uint64_t handle = next_handle_++;
-  buffers_.emplace(handle, Buffer{.va = va, .storage = std::move(storage), .mapped_on = {}});
+  buffers_.emplace(handle, Buffer{.va = va, .storage = std::move(storage), .imported = imported, .mapped_on = {}});
   return handle;
 }
 

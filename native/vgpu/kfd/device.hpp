@@ -43,7 +43,12 @@ struct Gpu {
 struct Buffer {
   std::uint64_t va = 0;  // 0: memory without an address (vmem handle)
   std::shared_ptr<Storage> storage;
+  bool imported = false;
   std::set<unsigned> mapped_on;  // GPU indices
+
+  // What is imported may be written and executed, whatever it was allocated for. Source: Linux, amdgpu_amdkfd_gpuvm.c, import_obj_create.
+  bool writable() const noexcept;
+  bool executable() const noexcept;
 };
 
 class Device {
@@ -67,7 +72,7 @@ class Device {
   std::vector<std::unique_ptr<Gpu>>& gpus() { return gpus_; }
 
   // Buffers. `flags` are KFD_IOC_ALLOC_MEM_FLAGS_*.
-  std::uint64_t add_buffer(std::uint64_t va, std::shared_ptr<Storage> storage);
+  std::uint64_t add_buffer(std::uint64_t va, std::shared_ptr<Storage> storage, bool imported = false);
   Buffer* buffer(std::uint64_t handle);  // with buffers_mutex held
   std::shared_ptr<Storage> remove_buffer(std::uint64_t handle);
   void register_storage(const std::shared_ptr<Storage>& storage);

@@ -174,7 +174,8 @@ int va_operation(Gpu& gpu, const std::shared_ptr<Storage>& storage, uint64_t off
   switch (operation) {
     case AMDGPU_VA_OP_MAP:
     case AMDGPU_VA_OP_REPLACE:
-      gpu.pages.map(va, size, storage->host() + offset, (flags & AMDGPU_VM_PAGE_WRITEABLE) != 0, storage);
+      gpu.pages.map(va, size, storage->host() + offset, (flags & AMDGPU_VM_PAGE_WRITEABLE) != 0, storage,
+                    (flags & AMDGPU_VM_PAGE_EXECUTABLE) != 0);
       return 0;
     case AMDGPU_VA_OP_UNMAP:
     case AMDGPU_VA_OP_CLEAR: gpu.pages.unmap(va, size); return 0;

@@ -9,10 +9,6 @@
 namespace kerncap::vgpu::ioctls {
 namespace {
 
-bool writable(const Storage& storage) {
-  return (storage.flags & (KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL)) != 0;
-}
-
 std::shared_ptr<Storage> make_storage(Device& device, Gpu& gpu, const kfd_ioctl_alloc_memory_of_gpu_args& args) {
   if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0)
     return Backing::adopt_writable(reinterpret_cast<std::byte*>(args.mmap_offset), args.size);
@@ -87,8 +83,8 @@ int map_memory(Device& device, kfd_ioctl_map_memory_to_gpu_args& args) {
     if (buffer->va == 0) return;
     report::log(3, "map %llx + %llx on GPU %u", static_cast<unsigned long long>(buffer->va),
                 static_cast<unsigned long long>(buffer->storage->size()), gpu.index);
-    gpu.pages.map(buffer->va, buffer->storage->size(), buffer->storage->host(), writable(*buffer->storage),
-                  buffer->storage);
+    gpu.pages.map(buffer->va, buffer->storage->size(), buffer->storage->host(), buffer->writable(), buffer->storage,
+                  buffer->executable());
     buffer->mapped_on.insert(gpu.index);
   });
 }
@@ -131,7 +127,7 @@ int dmabuf_info(Device& device, kfd_ioctl_get_dmabuf_info_args& args) {
 int import_dmabuf(Device& device, kfd_ioctl_import_dmabuf_args& args) {
   auto storage = device.storage_of_descriptor(static_cast<int>(args.dmabuf_fd));
   if (!storage || device.gpu_by_id(args.gpu_id) == nullptr) return EINVAL;
-  args.handle = device.add_buffer(args.va_addr, std::move(storage));
+  args.handle = device.add_buffer(args.va_addr, std::move(storage), true);
   return 0;
 }
 
@@ -158,7 +154,7 @@ int import_ipc(Device& device, IpcImportArgs& args) {
   args.gpu_id = storage->gpu_id;
   args.flags = storage->flags;
   args.mmap_offset = 0;  // no way for the CPU: see export
-  args.handle = device.add_buffer(args.va_addr, storage);
+  args.handle = device.add_buffer(args.va_addr, storage, true);
   return 0;
 }
 

@@ -25,12 +25,13 @@ bool PageTable::cut(std::uint64_t va, std::uint64_t end, std::vector<Range>& rem
   return true;
 }
 
-void PageTable::map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep) {
+void PageTable::map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep,
+                    bool executable) {
   std::vector<Range> removed;
   const std::unique_lock lock(mutex_);
   const bool replaced = cut(va, va + size, removed);
   const auto at = std::lower_bound(table_.begin(), table_.end(), va, [](const Range& r, std::uint64_t a) { return r.va < a; });
-  table_.insert(at, Range{va, va + size, host, writable, std::move(keep)});
+  table_.insert(at, Range{va, va + size, host, writable, executable, std::move(keep)});
   if (replaced) generation_.fetch_add(1, std::memory_order_release);
 }
 
@@ -45,7 +46,7 @@ isa::Memory::Mapping PageTable::find(std::uint64_t device_va) const noexcept {
   const auto it = std::upper_bound(table_.begin(), table_.end(), device_va,
                                    [](std::uint64_t a, const Range& r) { return a < r.end; });
   if (it == table_.end() || device_va < it->va) return {};
-  return {it->va, it->end, it->host, it->writable};
+  return {it->va, it->end, it->host, it->writable, it->executable};
 }
 
 std::size_t PageTable::ranges() const {

@@ -19,6 +19,7 @@ namespace kerncap::vgpu {
 struct Fault {
   std::uint64_t va = 0;
   bool write = false;
+  bool fetch = false;  // of an instruction
 };
 
 class PageTable final : public isa::Memory {
@@ -26,7 +27,8 @@ class PageTable final : public isa::Memory {
   // With check=memory: copies and fills are told to it. Before the first of them.
   void tell(isa::check::WrittenBytes* written) { written_ = written; }
   // Replaces whatever was mapped in [va, va + size).
-  void map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep);
+  void map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep,
+           bool executable = false);
   void unmap(std::uint64_t va, std::uint64_t size);
 
   Mapping find(std::uint64_t device_va) const noexcept override;
@@ -52,7 +54,7 @@ class PageTable final : public isa::Memory {
   struct Range {
     std::uint64_t va, end;
     std::byte* host;
-    bool writable;
+    bool writable, executable;
     std::shared_ptr<Storage> keep;
   };
   // Cuts [va, end) out of the table; what is cut goes to `removed`, so that memory is freed outside the lock.

@@ -182,12 +182,18 @@ void AqlQueue::ask(QueueError what) {
 std::optional<Queue::Step> AqlQueue::need_scratch(std::uint32_t lane_bytes, bool wave32) {
   // The handshake of the command processor: stall the queue, ask through the inactive signal, go on when it is 0.
   const auto pending = signal_value(gpu_.pages, queue_->queue_inactive_signal.handle);
+  bool answered = false;
   if (scratch_ == Scratch::asked) {
     if (pending.value_or(0) != 0) return Step::waiting;
     scratch_ = Scratch::none;
+    answered = true;
   }
   const std::uint64_t have = std::uint64_t{queue_->scratch_wave64_lane_byte_size} * (wave32 ? 2 : 1);
   if (have >= lane_bytes) return std::nullopt;
+  // To ask again would go on for ever: a size near 2^32 becomes a small one when the runtime rounds it up.
+  if (answered)
+    return fail(QueueError::bad_packet, "vgpu.no-scratch",
+                "the runtime gives " + std::to_string(have) + " bytes of scratch a lane when asked for " + std::to_string(lane_bytes));
   if (!pending) return fail(QueueError::bad_packet, "vgpu.no-scratch", "the queue has no inactive signal to ask through");
   report::log(1, "queue %u asks for %u bytes of scratch a lane", id_, lane_bytes);
   scratch_ = Scratch::asked;
@@ -251,7 +257,7 @@ Queue::Step AqlQueue::run_kernel(const hsa_kernel_dispatch_packet_t& packet, Slo
       return step;
     }
     case Kind::cancelled: return Step::halted;
-    case Kind::page_fault: return fault({outcome.fault_va, outcome.fault_write}, outcome.text);
+    case Kind::page_fault: return fault({outcome.fault_va, outcome.fault_write, outcome.fault_fetch}, outcome.text);
     case Kind::unimplemented:
       return fail(QueueError::illegal_instruction, "vgpu.unimplemented-instruction", outcome.text);
     case Kind::illegal: return fail(QueueError::illegal_instruction, "vgpu.illegal-instruction", outcome.text);

@@ -114,12 +114,13 @@ std::uint32_t Events::wait(std::span<kfd_event_data> events, bool all, std::uint
   return result;
 }
 
-void Events::raise_memory_fault(std::uint32_t gpu_id, std::uint64_t va, bool read_only) {
+void Events::raise_memory_fault(std::uint32_t gpu_id, std::uint64_t va, Denied why) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, event] : events_) {
     if (event->type != KFD_IOC_EVENT_MEMORY) continue;
     event->memory = {};
-    (read_only ? event->memory.failure.ReadOnly : event->memory.failure.NotPresent) = 1;
+    auto& failure = event->memory.failure;
+    (why == Denied::read_only ? failure.ReadOnly : why == Denied::no_execute ? failure.NoExecute : failure.NotPresent) = 1;
     event->memory.va = va & ~std::uint64_t{4095};
     event->memory.gpu_id = gpu_id;
     raise(*event);

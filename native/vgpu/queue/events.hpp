@@ -32,8 +32,9 @@ class Events {
   // run, as it forgets the age of an event that stands behind one which two of its signals share (Runtime::AsyncEventsLoop).
   std::uint32_t wait(std::span<kfd_event_data> events, bool all, std::uint32_t timeout_ms);
 
+  enum class Denied : std::uint8_t { not_present, read_only, no_execute };
   // Every event of the type learns of it, as on hardware.
-  void raise_memory_fault(std::uint32_t gpu_id, std::uint64_t va, bool read_only);
+  void raise_memory_fault(std::uint32_t gpu_id, std::uint64_t va, Denied why);
   void raise_gpu_hang(std::uint32_t gpu_id);
 
  private:

@@ -122,11 +122,16 @@ void Queue::run() {
 
 void Queue::page_fault(const Fault& fault, std::string_view who) noexcept {
   char text[160];
-  std::snprintf(text, sizeof text, "%s of unmapped or read-only address 0x%llx", fault.write ? "store" : "load",
+  std::snprintf(text, sizeof text, "%s address 0x%llx",
+                fault.fetch ? "instruction fetch from unmapped or not executable"
+                            : fault.write ? "store of unmapped or read-only" : "load of unmapped or read-only",
                 static_cast<unsigned long long>(fault.va));
   report::stopped("vgpu.page-fault", std::string(isa::name(gpu_.model.target)) + ": " + text + ": " + std::string(who));
   const auto mapping = gpu_.pages.find(fault.va);
-  gpu_.events.raise_memory_fault(gpu_.gpu_id, fault.va, static_cast<bool>(mapping) && fault.write);
+  using Denied = Events::Denied;
+  gpu_.events.raise_memory_fault(gpu_.gpu_id, fault.va,
+                                 !mapping ? Denied::not_present : fault.fetch ? Denied::no_execute
+                                          : fault.write ? Denied::read_only : Denied::not_present);
 }
 
 }  // namespace kerncap::vgpu

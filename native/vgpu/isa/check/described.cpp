@@ -140,7 +140,7 @@ const Described* Code::at(std::uint64_t pc) {
   if (!slot) {
     std::uint32_t words[4] = {};
     memory_.refresh();
-    const std::uint64_t bytes = memory_.readable(pc, sizeof words);
+    const std::uint64_t bytes = memory_.fetchable(pc, sizeof words);
     memory_.read(pc, words, bytes);
     slot = std::make_unique<Described>(
         describe(decode(target_, wave_size_, std::span(words).first(bytes / 4), pc), target_, wave_size_));

@@ -43,13 +43,6 @@ struct Resident : GroupInFlight {
   bool stored = false;  // in this turn
 };
 
-// LDS as packet or descriptor ask for it; the launch rounds it up.
-std::uint32_t lds_asked_for(const Dispatch& dispatch, AddressCache& memory) {
-  std::uint32_t fixed = 0;
-  memory.read(dispatch.packet.kernel_object, &fixed, sizeof fixed);
-  return std::max(dispatch.packet.group_segment_size, fixed);
-}
-
 class CheckedRun {
  public:
   CheckedRun(Target target, const Dispatch& dispatch, const Memory& memory, Trace* trace, const std::atomic<bool>& cancel,
@@ -62,7 +55,7 @@ class CheckedRun {
     if (!read_kernel(target_, dispatch_, cache_, kernel_, outcome_)) return outcome_;
     grid_ = Grid(dispatch_.packet);
     code_ = std::make_unique<Code>(target_, kernel_.wave_size, cache_);
-    memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, known_.regions, lds_asked_for(dispatch_, cache_));
+    memory_check_ = std::make_unique<MemoryCheck>(*code_, findings_, memory_, known_.regions, dispatch_.packet.group_segment_size);
     if (checks_.memory && known_.written) uninitialised_.emplace(*code_, findings_, *known_.written);
     race_ = std::make_unique<Race>(*code_, findings_, grid_.groups());
     run_all(grid_.workgroups());
@@ -148,11 +141,7 @@ class CheckedRun {
   void run_wave(Resident& r, Wave& w) {
     for (std::uint64_t issued = 0; issued < kWaveQuantum && w.state == Wave::State::running; ++issued) {
       const Described* d = code_->at(w.pc);
-      if (d->decoded.status != Decoded::Status::ok) {
-        w.stop(d->decoded.status == Decoded::Status::unknown ? Outcome::Kind::unimplemented : Outcome::Kind::illegal,
-               d->decoded.reason);
-        return;
-      }
+      if (d->decoded.status != Decoded::Status::ok) return refuse(w, d->decoded);
       const Inst& inst = d->decoded.inst;
       if (inst.vgpr_end > w.vgprs || inst.agpr_end > w.agprs)
         return w.stop(Outcome::Kind::illegal, "vector register beyond the kernel's allocation");
@@ -244,6 +233,7 @@ class CheckedRun {
     outcome_.kind = w.stop_kind;
     outcome_.fault_va = w.fault_va;
     outcome_.fault_write = w.fault_write;
+    outcome_.fault_fetch = w.fault_fetch;
     char where[64];
     std::snprintf(where, sizeof where, " at pc 0x%llx", static_cast<unsigned long long>(w.pc));
     outcome_.text = std::string(name(target_)) + ": " + code_->text(w.pc) + where + ": " + w.stop_text;

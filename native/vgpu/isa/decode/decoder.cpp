@@ -163,7 +163,7 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
   Decoded out;
   Decoding d{target, family(target), wave_size, words, out};
   if (words.empty()) {
-    d.illegal("no code at this address");
+    d.fail(Decoded::Status::missing, "no code at this address");
     return out;
   }
   switch (d.family) {
@@ -171,7 +171,7 @@ Decoded decode(Target target, unsigned wave_size, std::span<const std::uint32_t>
     case Family::gfx11: dispatch11(d); break;
     case Family::gfx12: dispatch12(d); break;
   }
-  if (d.used > words.size()) d.illegal("the instruction runs past the end of mapped memory");
+  if (d.used > words.size()) d.fail(Decoded::Status::missing, "the instruction runs past the end of mapped memory");
   Inst& inst = out.inst;
   inst.pc = pc;
   inst.size_bytes = static_cast<std::uint8_t>(d.used * 4);

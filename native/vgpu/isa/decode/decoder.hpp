@@ -18,6 +18,7 @@ struct Decoded {
     ok,
     unknown,  // an opcode, field or modifier that no table has: Outcome::unimplemented
     illegal,  // an encoding the target does not have, or a register out of range
+    missing,  // no code there, or not all of it
   };
   Status status = Status::ok;
   std::string reason;           // empty when ok

@@ -21,7 +21,7 @@ CodeCache::Page* CodeCache::page(std::uint64_t number) {
   if (slot->epoch == epoch_) return slot.get();
   decltype(Page::words) words{};
   const std::uint64_t va = number * kPageBytes;
-  const std::uint64_t bytes = memory_->readable(va, sizeof words);
+  const std::uint64_t bytes = memory_->fetchable(va, sizeof words);
   memory_->read(va, words.data(), bytes);
   if (bytes != slot->bytes || words != slot->words) {
     slot->slots.fill(nullptr);

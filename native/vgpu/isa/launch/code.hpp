@@ -34,7 +34,7 @@ class CodeCache {
  private:
   struct Page {
     std::uint64_t epoch = 0;
-    std::uint64_t bytes = 0;                                   // readable, at most a page and a long instruction
+    std::uint64_t bytes = 0;                                   // executable, at most a page and a long instruction
     std::array<std::uint32_t, kPageBytes / 4 + 4> words = {};  // as they were decoded
     std::array<const Inst*, kPageBytes / 4> slots = {};
     std::vector<std::unique_ptr<Decoded>> decoded;

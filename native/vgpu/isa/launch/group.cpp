@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace kerncap::vgpu::isa {
 
 Grid::Grid(const hsa_kernel_dispatch_packet_t& p)
     : grid_{p.grid_size_x, p.grid_size_y, p.grid_size_z}, size_{p.workgroup_size_x, p.workgroup_size_y, p.workgroup_size_z} {
-  for (unsigned i = 0; i < 3; ++i) groups_[i] = (grid_[i] + size_[i] - 1) / size_[i];
+  // In 64 bits: a grid may end less than a workgroup below 2^32.
+  for (unsigned i = 0; i < 3; ++i) groups_[i] = static_cast<std::uint32_t>((std::uint64_t{grid_[i]} + size_[i] - 1) / size_[i]);
+}
+
+std::uint64_t Grid::workgroups() const {
+  const std::uint64_t plane = std::uint64_t{groups_[0]} * groups_[1];
+  std::uint64_t all = 0;
+  return __builtin_mul_overflow(plane, groups_[2], &all) ? std::numeric_limits<std::uint64_t>::max() : all;
 }
 
 Grid::Place Grid::place(std::uint64_t number) const {

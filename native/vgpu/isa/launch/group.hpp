@@ -28,7 +28,8 @@ class Grid {
     std::uint32_t id[3], items[3];
   };
   Place place(std::uint64_t number) const;
-  std::uint64_t workgroups() const { return std::uint64_t{groups_[0]} * groups_[1] * groups_[2]; }
+  // At most 2^64 - 1, which nobody lives to see executed.
+  std::uint64_t workgroups() const;
   const std::uint32_t (&groups() const)[3] { return groups_; }
 
  private:

@@ -90,9 +90,8 @@ bool read_kernel(Target target, const Dispatch& dispatch, AddressCache& memory, 
     k.vgprs = std::min(256u, granules * (k.wave_size == 32 ? 8 : 4));
   }
   k.user_sgprs = bits(d.rsrc2, 5, 1);
-  // The packet's sizes count: it holds dynamic LDS and the stack of calls whose depth the compiler did not know.
-  const std::uint64_t lds_bytes = std::max(packet.group_segment_size, d.group_segment_fixed_size);
-  const std::uint64_t private_bytes = std::max(packet.private_segment_size, d.private_segment_fixed_size);
+  // The packet's sizes count, the descriptor's are for the runtime: the command processor hands out no more than it is asked for.
+  const std::uint64_t lds_bytes = packet.group_segment_size, private_bytes = packet.private_segment_size;
   if (private_bytes > kMaxScratchLane) return refuse(outcome, "private segment of " + std::to_string(private_bytes) + " bytes a workitem");
   k.scratch_lane_bytes = static_cast<std::uint32_t>((private_bytes + 15) & ~std::uint64_t{15});
   const std::uint64_t items = std::uint64_t{packet.workgroup_size_x} * packet.workgroup_size_y * packet.workgroup_size_z;

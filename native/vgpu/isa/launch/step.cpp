@@ -1,5 +1,6 @@
 #include "vgpu/isa/launch/step.hpp"
 
+#include "vgpu/isa/memory/address.hpp"
 #include "vgpu/isa/valu/overflow.hpp"
 
 namespace kerncap::vgpu::isa {
@@ -16,11 +17,14 @@ void issue_in_mode(Wave& w, const Inst& inst) {
   execute(w, shifted);
 }
 
+}  // namespace
+
 void refuse(Wave& w, const Decoded& error) {
+  constexpr std::uint64_t page = CodeCache::kPageBytes;
+  if (error.status == Decoded::Status::missing)  // all of it, or what would be on the next page
+    return fetch_fault(w, error.inst.size_bytes == 0 ? w.pc : (w.pc / page + 1) * page);
   w.stop(error.status == Decoded::Status::unknown ? Outcome::Kind::unimplemented : Outcome::Kind::illegal, error.reason);
 }
-
-}  // namespace
 
 bool shift_indexed(const Wave& w, const Inst& inst, Inst& shifted) {
   shifted = inst;

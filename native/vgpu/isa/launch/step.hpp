@@ -14,6 +14,9 @@ Work run_wave(Wave& wave, CodeCache& code, std::uint64_t limit);
 // 32-bit halves of the sum of so many Charge::word() do not meet.
 inline constexpr std::uint64_t kWaveQuantum = 20'000;
 
+// Stops the wave at an instruction that cannot be decoded.
+void refuse(Wave& wave, const Decoded& error);
+
 // VGPR indexing of gfx9: the instruction with m0[7:0] added to the VGPR numbers that m0[15:12] selects (src0, src1, src2, dst).
 // False: a register is out of range.
 bool shift_indexed(const Wave& wave, const Inst& inst, Inst& shifted);

@@ -140,6 +140,7 @@ Outcome Worker::describe(const Wave& w) {
   outcome.kind = w.stop_kind;
   outcome.fault_va = w.fault_va;
   outcome.fault_write = w.fault_write;
+  outcome.fault_fetch = w.fault_fetch;
   char where[64];
   std::snprintf(where, sizeof where, " at pc 0x%llx words", static_cast<unsigned long long>(w.pc));
   std::uint32_t words[4] = {};

@@ -33,6 +33,14 @@ std::uint64_t AddressCache::readable(std::uint64_t va, std::uint64_t bytes) {
   return first_bad(va, bytes, false) - va;
 }
 
+std::uint64_t AddressCache::fetchable(std::uint64_t va, std::uint64_t bytes) {
+  refresh();
+  std::uint64_t done = 0;
+  while (done < bytes && find(va + done, 1, false) && entries_[last_].executable)
+    done += std::min(bytes - done, entries_[last_].end - (va + done));
+  return done;
+}
+
 bool AddressCache::read(std::uint64_t va, void* to, std::uint64_t bytes) {
   refresh();
   if (const std::byte* host = find(va, bytes, false)) {
@@ -76,6 +84,15 @@ void page_fault(Wave& wave, std::uint64_t va, bool write) {
   char text[96];
   std::snprintf(text, sizeof text, "%s address 0x%llx, which is not mapped%s", write ? "store to" : "load from",
                 static_cast<unsigned long long>(va), write ? " for writing" : "");
+  wave.stop(Outcome::Kind::page_fault, text);
+}
+
+void fetch_fault(Wave& wave, std::uint64_t va) {
+  wave.fault_va = va;
+  wave.fault_fetch = true;
+  char text[96];
+  std::snprintf(text, sizeof text, "instruction fetch from address 0x%llx, which is not mapped for execution",
+                static_cast<unsigned long long>(va));
   wave.stop(Outcome::Kind::page_fault, text);
 }
 

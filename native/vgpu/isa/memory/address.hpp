@@ -46,6 +46,8 @@ class AddressCache {
   bool write(std::uint64_t va, const void* from, std::uint64_t bytes);
   // How many bytes from va on are mapped, at most `bytes`.
   std::uint64_t readable(std::uint64_t va, std::uint64_t bytes);
+  // The same of memory that instructions may be fetched from.
+  std::uint64_t fetchable(std::uint64_t va, std::uint64_t bytes);
   // First byte of [va, va+bytes) that is not mapped (or not writable).
   std::uint64_t first_bad(std::uint64_t va, std::uint64_t bytes, bool write);
 
@@ -67,5 +69,6 @@ class AddressCache {
 
 // Stops the wave with a page fault.
 void page_fault(Wave& wave, std::uint64_t va, bool write);
+void fetch_fault(Wave& wave, std::uint64_t va);
 
 }  // namespace kerncap::vgpu::isa
