@@ -51,7 +51,7 @@ class Records:
 
         self._pid = os.getpid()
         self._written = set()
-        path = os.path.join(self._folder, "triton-%d.jsonl" % self._pid)
+        path = os.path.join(self._folder, f"triton-{self._pid}.jsonl")
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         version = _triton_version()
         head = {
@@ -82,12 +82,12 @@ _said = set()
 
 def complain(where, error):
     """Once for each place: to a person, and into the records."""
-    text = "%s: %s: %s" % (where, type(error).__name__, error)
+    text = f"{where}: {type(error).__name__}: {error}"
     if where in _said:
         return
     _said.add(where)
     try:
-        sys.stderr.write("kerncap: triton: %s; the capture will lack it\n" % text)
+        sys.stderr.write(f"kerncap: triton: {text}; the capture will lack it\n")
         records.write("error", ("error", where), {"where": where, "message": text})
     except Exception:  # there is nobody left to tell
         pass
@@ -106,7 +106,7 @@ def _triton_version():
     return str(getattr(sys.modules.get("triton"), "__version__", "unknown"))
 
 
-# --- the tool library ---------------------------------------------------------------------------------------------------
+# --- the tool library -------------------------------------------------------------------------------------------------
 
 
 def _tool():
@@ -124,7 +124,7 @@ def tell_trial(name, begins):
         getattr(library, "kerncap_trials_begin" if begins else "kerncap_trials_end")(name.encode())
 
 
-# --- values as JSON -----------------------------------------------------------------------------------------------------
+# --- values as JSON ---------------------------------------------------------------------------------------------------
 
 
 def encode(value):
@@ -166,7 +166,7 @@ def encode_argument(value):
     }
 
 
-# --- kernels ------------------------------------------------------------------------------------------------------------
+# --- kernels ----------------------------------------------------------------------------------------------------------
 
 
 def record_kernel(kernel):
@@ -192,7 +192,7 @@ def record_kernel(kernel):
             constants=[[list(_path(function, key)), encode(v)] for key, v in source.constants.items()],
             attributes=[[list(_path(function, key)), v] for key, v in source.attrs.items()],
         )
-        guarded("the source of %s" % metadata["name"], record_source, function, set())
+        guarded(f"the source of {metadata['name']}", record_source, function, set())
     records.write("kernel", ("kernel", digest), document)
 
 
@@ -211,7 +211,8 @@ def record_source(function, seen):
     record_module(plain.__module__)
     names = set(_names(plain))
     scope = dict(plain.__globals__)
-    local = dict(zip(plain.__code__.co_freevars, (cell.cell_contents for cell in plain.__closure__ or ())))
+    cells = [cell.cell_contents for cell in plain.__closure__ or ()]
+    local = dict(zip(plain.__code__.co_freevars, cells))  # noqa: B905 (Python 3.9 has no strict)
     scope.update(local)
     values = {}
     for name in sorted(names & scope.keys()):
@@ -274,7 +275,7 @@ def record_module(name):
     records.write("module", ("module", name), document)
 
 
-# --- launches -----------------------------------------------------------------------------------------------------------
+# --- launches ---------------------------------------------------------------------------------------------------------
 
 
 class Launcher:
@@ -337,7 +338,7 @@ def record_tuning(tuner):
     return identity
 
 
-# --- hooks --------------------------------------------------------------------------------------------------------------
+# --- hooks ------------------------------------------------------------------------------------------------------------
 
 
 def patch_compiler(module):
@@ -442,7 +443,7 @@ class Finder:
 
         def exec_module(module):
             execute(module)
-            guarded("%s of Triton %s" % (name, _triton_version()), PATCHES[name], module)
+            guarded(f"{name} of Triton {_triton_version()}", PATCHES[name], module)
 
         spec.loader.exec_module = exec_module
         return spec

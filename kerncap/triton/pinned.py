@@ -1,0 +1,136 @@
+"""triton.json: how Triton compiled the captured kernel, and the launch as a person would write it.
+
+In: a reproducer directory, its Capture, the records of the shim. Out: `triton.json` and the source below `src/`; or the
+document, read and checked, of a bundle that may be a stranger's. Called by the extract and recompile workflows and by
+inspect.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kerncap.bundle.capture import Capture
+from kerncap.bundle.documents import parse_json, validate
+from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
+from kerncap.triton.call import reassemble
+from kerncap.triton.records import Records
+from kerncap.triton.source import MAIN, source_files
+
+log = logging.getLogger(__name__)
+
+NAME = "triton.json"
+SCHEMA = "kerncap.triton/1"
+_MOST_BYTES = 4 << 20
+
+
+def pin(directory: Path, capture: Capture, records: Records) -> CompileError | None:
+    """Write triton.json and, where it can be carried, the source. What could not be carried comes back.
+
+    Raises: OSError.
+    """
+    error: CompileError | None = None
+    entry: str | None = None
+    try:
+        files, entry = source_files(records)
+        for path, text in files.items():
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (directory / path).write_text(text, encoding="utf-8", errors="surrogateescape")
+    except CompileError as failure:
+        error = failure
+    document = _document(capture, records, entry)
+    (directory / NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if not records.process.get("known"):
+        log.warning("Triton %s is a release that this kerncap does not know", records.process.get("triton"))
+    for text in records.errors:
+        log.warning("Triton's shim could not record %s", text)
+    return error
+
+
+def _document(capture: Capture, records: Records, entry: str | None) -> dict[str, Any]:
+    kernel = records.kernel
+    return {
+        "schema": SCHEMA,
+        "triton": records.process.get("triton", "unknown"),
+        "python": records.process.get("python", "unknown"),
+        "kernel": kernel["name"],
+        "function": kernel.get("function"),
+        "main": None if entry is None else f"src/{MAIN}.py",
+        "entry": entry,
+        "target": kernel["target"],
+        "arguments": kernel.get("arguments", []),
+        "signature": kernel.get("signature", []),
+        "constants": kernel.get("constants", []),
+        "attributes": kernel.get("attributes", []),
+        "options": kernel["options"],
+        "launch": reassemble(capture, records),
+        "problems": list(records.errors),
+    }
+
+
+def read_pinned(data: bytes, *, what: str) -> dict[str, Any]:
+    """The document. Raises: BundleError `bundle.malformed`, `bundle.unknown-version`, `bundle.limit`."""
+    document = parse_json(data, what=what, limit=_MOST_BYTES)
+    if document.get("schema") != SCHEMA:
+        raise BundleError(
+            f"{what} has schema {document.get('schema')!r}, this kerncap knows {SCHEMA}",
+            code="bundle.unknown-version",
+            hint=A_NEWER_KERNCAP,
+        )
+    validate(document, "triton", what=what)
+    return document
+
+
+def call_lines(document: Mapping[str, Any]) -> list[str]:
+    """The call as a person would write it: the grid, each argument on a line of its own, then constants and options."""
+    launch = document["launch"]
+    x, y, z = launch["grid"]
+    grid = f"({x},)" if (y, z) == (1, 1) else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
+    by_name = {one["name"]: one for one in launch["arguments"]}
+    constants = {path[0]: value for path, value in document["constants"] if len(path) == 1}
+    lines = [f"{document['entry'] or document['kernel']}[{grid}]("]
+    for number, name in enumerate(document["arguments"]):
+        parts = [one for key, one in by_name.items() if key.partition(".")[0] == name]
+        if parts:
+            texts = [_argument(one) for one in parts]
+            lines.append(f"    {name}={texts[0] if parts[0]['name'] == name else '(' + ', '.join(texts) + ')'},")
+        elif number in constants:
+            lines.append(f"    {name}={spelled(constants[number])},")
+    options = document["options"]
+    words = [f"{key}={spelled(options[key])}" for key in ("num_warps", "num_stages", "num_ctas") if key in options]
+    return [*lines, f"    {', '.join(words)})"]
+
+
+def _argument(one: Mapping[str, Any]) -> str:
+    tensor, kind, value = one["tensor"], one["type"], one["value"]
+    if tensor is not None:
+        shape = ", ".join(map(str, tensor["shape"]))
+        strides = ", ".join(map(str, tensor["strides"]))
+        return f"tensor({tensor['dtype']}, shape=({shape}), strides=({strides}), at {value:#x})"
+    if kind.startswith("*"):
+        return f"{kind} at {value:#x}"
+    return str(value)
+
+
+def spelled(value: Any) -> str:
+    """A recorded value for a person."""
+    if isinstance(value, Mapping):
+        word, of_it = next(iter(value.items()))
+        if word == "float":
+            return repr(float.fromhex(of_it))
+        if word in ("tuple", "list"):
+            inner = ", ".join(map(spelled, of_it))
+            return f"({inner})" if word == "tuple" else f"[{inner}]"
+        if word == "constexpr":
+            return spelled(of_it)
+        if word == "function":
+            return ".".join(of_it)
+        return str(of_it)
+    return repr(value)
+
+
+def configuration_text(configuration: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={spelled(value)}" for key, value in configuration.items())
