@@ -20,6 +20,12 @@ _FORMATS = {
     "fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d",
 }  # fmt: skip
 CONSTEXPR = "constexpr"
+# As C++ names them, which is what the rest of kerncap reads. Others (8-bit floats) keep Triton's name.
+_SPELLED = {
+    "i1": "bool", "i8": "signed char", "i16": "short", "i32": "int", "i64": "long",
+    "u1": "bool", "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned int", "u64": "unsigned long",
+    "fp16": "half", "bf16": "__bf16", "fp32": "float", "f32": "float", "fp64": "double",
+}  # fmt: skip
 # A list or a tuple of arguments, as the shim writes it.
 _SEVERAL = ("tuple", "list")
 
@@ -43,6 +49,17 @@ def decode_kernarg(capture: Capture, signature: list[list[Any]]) -> list[tuple[s
     for (name, kind), argument in zip(leaves, visible, strict=False):
         found.append((name, kind, _value(capture.kernarg.value(argument), kind)))
     return found
+
+
+def names_and_types(signature: list[list[Any]]) -> list[tuple[str, str]]:
+    """Of the arguments that are no constants, in order: `("x", "float*")`."""
+    leaves = [leaf for name, kind in signature for leaf in _leaves(str(name), kind)]
+    return [(name, _spelled(kind)) for name, kind in leaves]
+
+
+def _spelled(kind: str) -> str:
+    pointee = kind.removeprefix("*").removeprefix("k")  # "*k": of what is only read
+    return _SPELLED.get(pointee, pointee) + "*" if kind.startswith("*") else _SPELLED.get(kind, kind)
 
 
 def _leaves(name: str, kind: Any) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle import Bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.documents import parse_json, validate
+from kerncap.bundle.store import CaptureStore
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
+from kerncap.scratch import Scratch
 from kerncap.triton.call import reassemble
 from kerncap.triton.records import Records
 from kerncap.triton.source import MAIN, source_files
@@ -25,6 +28,7 @@ log = logging.getLogger(__name__)
 NAME = "triton.json"
 SCHEMA = "kerncap.triton/1"
 _MOST_BYTES = 4 << 20
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "waves_per_eu", "matrix_instr_nonkdim", "kpack")
 
 
 def pin(directory: Path, capture: Capture, records: Records) -> CompileError | None:
@@ -84,6 +88,20 @@ def read_pinned(data: bytes, *, what: str) -> dict[str, Any]:
     return document
 
 
+def pinned_of(bundle: Bundle) -> dict[str, Any] | None:
+    """Of an open bundle; None: of no Triton kernel. Raises: BundleError, also where the code layer is not here."""
+    if not bundle.source_count:
+        return None
+    with Scratch("kerncap-source-") as scratch:
+        folder = Path(scratch)
+        if bundle.sealed:
+            bundle.extract_source(folder)
+        elif isinstance(bundle.store, CaptureStore):
+            folder = bundle.store.reproducer
+        path = folder / NAME
+        return read_pinned(path.read_bytes(), what=f"{bundle.name}: {NAME}") if path.is_file() else None
+
+
 def call_lines(document: Mapping[str, Any]) -> list[str]:
     """The call as a person would write it: the grid, each argument on a line of its own, then constants and options."""
     launch = document["launch"]
@@ -100,8 +118,41 @@ def call_lines(document: Mapping[str, Any]) -> list[str]:
         elif number in constants:
             lines.append(f"    {name}={spelled(constants[number])},")
     options = document["options"]
-    words = [f"{key}={spelled(options[key])}" for key in ("num_warps", "num_stages", "num_ctas") if key in options]
+    words = [f"{key}={spelled(options[key])}" for key in _OPTIONS if key in options]
     return [*lines, f"    {', '.join(words)})"]
+
+
+def describe(document: Mapping[str, Any]) -> str:
+    """Several lines: the call, which configuration it is of those that were tried, what is not known."""
+    launch = document["launch"]
+    lines = [f"Triton {document['triton']}, {document['target']['arch']}", *call_lines(document)]
+    if launch["heuristics"]:
+        lines.append(f"from heuristics: {', '.join(launch['heuristics'])}")
+    if launch["trial"]:
+        lines.append("a trial of the autotuner")
+    lines += _tuning_lines(launch)
+    if not launch["seen"]:
+        lines.append("this launch was not seen in Python: shapes and configuration are not known")
+    elif launch["ambiguous"]:
+        lines.append("launched with several shapes at the same addresses: these are not known")
+    return "\n".join([*lines, *(f"not recorded: {problem}" for problem in document["problems"])])
+
+
+def _tuning_lines(launch: Mapping[str, Any]) -> list[str]:
+    if not launch["tried"]:
+        return []
+    lines = ["configurations that were tried, fastest first"]
+    for one in sorted(launch["tried"], key=_milliseconds):
+        took = _milliseconds(one)
+        chosen = one["configuration"] == launch["configuration"]
+        time = "not timed" if took == float("inf") else f"{took:.4g} ms"
+        lines.append(f"  {'*' if chosen else ' '} {time:>12}  {configuration_text(one['configuration'])}")
+    return lines
+
+
+def _milliseconds(tried: Mapping[str, Any]) -> float:
+    ms = tried["ms"]
+    return float.fromhex(ms["float"]) if isinstance(ms, Mapping) else float("inf")
 
 
 def _argument(one: Mapping[str, Any]) -> str:

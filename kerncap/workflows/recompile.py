@@ -156,14 +156,8 @@ def _image_for(bundle: Bundle) -> str:
 
 def _triton_version(bundle: Bundle) -> str | None:
     """The release that compiled the original; None: it is no Triton kernel."""
-    with Scratch("kerncap-source-") as scratch:
-        folder = Path(scratch) if bundle.sealed else _folder(bundle)
-        if bundle.sealed:
-            bundle.extract_source(folder)
-        path = folder / pinned.NAME
-        if not path.is_file():
-            return None
-        return str(pinned.read_pinned(path.read_bytes(), what=pinned.NAME)["triton"])
+    document = pinned.pinned_of(bundle)
+    return None if document is None else str(document["triton"])
 
 
 def _suite_with_triton(wanted: str) -> str:
