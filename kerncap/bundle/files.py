@@ -15,6 +15,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +26,7 @@ COPY_BYTES = 256 << 10  # stays in a core's own cache between reading, hashing a
 
 def digest_of(path: Path) -> str:
     """`sha256:...` of a file's bytes. Raises: OSError."""
-    with path.open("rb") as file:
+    with open_named(path) as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -93,6 +94,28 @@ def open_regular(path: Path, *, what: str) -> IO[bytes]:
         os.close(fd)
         raise BundleError(f"{what}: {path} is not a regular file", code="bundle.hostile-file")
     return os.fdopen(fd, "rb", buffering=0)
+
+
+def open_named(path: Path) -> BufferedReader:
+    """Open a file that a person named, for reading; links are followed. A FIFO would be waited for, others never end.
+
+    Raises: OSError, of a FIFO, socket or device with `strerror` "not a regular file".
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+
+
+def read_named(path: Path) -> bytes:
+    """All of it. Raises: as open_named."""
+    with open_named(path) as file:
+        return file.read()
 
 
 def read_regular(path: Path, *, what: str, limit: int) -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle.files import open_named
 from kerncap.capture.tool import read_reports
 from kerncap.errors import UsageError, typed
 
@@ -154,7 +155,7 @@ def import_rocprof(path: Path) -> Profile:
     Raises: UsageError `usage.profile-import` when it is neither, or a line of it holds no numbers.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with io.TextIOWrapper(open_named(path), encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
             columns = [name.strip() for name in reader.fieldnames or ()]
             reader.fieldnames = columns

@@ -89,7 +89,7 @@ def shell_words() -> Iterator[None]:
         try:
             yield
         finally:
-            lines = printed.getvalue().splitlines()
+            lines = [line for line in printed.getvalue().split("\n") if line]
             sys.__stdout__.write("".join(line.removeprefix(cut) + "\n" for line in lines))  # type: ignore[union-attr]
 
 

@@ -85,7 +85,7 @@ _ALLOWED = re.compile(
     r"|-no-hip-rt|-nogpuinc|-nogpulib|-nostdinc|-nostdinc\+\+"
     r"|-g[0-3]?|-ggdb[0-3]?|-gdwarf(-[2-5])?|-gline-(tables|directives)-only|-gno-[a-z-]+|-g(column-info|strict-dwarf)"
     rf"|-f(no-)?({'|'.join(map(re.escape, _SWITCHES.split()))})"
-    r"|-fno-gpu-rdc|-fno-builtin-[a-z0-9_]+|-ftemplate-depth-[0-9]+"
+    r"|-fno-gpu-rdc|-fno-builtin-[a-z0-9_]+|-ftemplate-depth-[0-9]+|-fmacro-prefix-map=[^=\0]+=[^\0]*"
     rf"|-m(no-)?({_MACHINE})"
     rf"|{'|'.join(f'-({name})=({values})' for name, values in _VALUES.items())}"
     r")\Z",

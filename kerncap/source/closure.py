@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from kerncap.errors import CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source import toolchain
-from kerncap.source.arguments import take_apart
+from kerncap.source.arguments import Words, from_environment, take_apart, with_includes_found, without_launcher
 from kerncap.source.database import Entry, find_database, load_database
 from kerncap.source.debug_info import machine_code
 from kerncap.source.find import candidates
 from kerncap.source.overlay import inside, overlay, write_json
+from kerncap.source.paths import as_found, as_looked_up
 from kerncap.source.trail import explained, read_trail
 
 log = logging.getLogger(__name__)
@@ -59,13 +60,17 @@ class SourceRequest:
 class Unit:
     """The translation unit that has the kernel, compiled once."""
 
-    main: Path
+    words: Words
     cwd: Path
-    arguments: tuple[str, ...]
     compiler: compilers.Compiler
-    files: tuple[Path, ...]
+    files: Mapping[Path, Path]
+    """What the compile read: name in the overlay -> the file that the system found, without `..`."""
     same_code: bool | None
     """The compile gave the machine code that the application ran. None: not known."""
+
+    @property
+    def main(self) -> Path:
+        return self.words.main
 
 
 def carry_source(directory: Path, wanted: Wanted, source: SourceRequest) -> Unit:
@@ -92,8 +97,12 @@ def carry_source(directory: Path, wanted: Wanted, source: SourceRequest) -> Unit
     project = [unit.main.parent, unit.cwd, *([source_dir] if source_dir else [])]
     by_reference = source.headers == toolchain.REFERENCE
     left = {path for path in unit.files if by_reference and toolchain.is_toolchain(path, project)}
-    files = [_named(path) if path in left else _copy(directory, path) for path in unit.files]
-    write_json(directory / "vfs.yaml", overlay(path for path in unit.files if path not in left))
+    places = _places(unit, left)
+    files = [
+        _named(path, found) if path in left else _copy(directory, path, found, places[path])
+        for path, found in sorted(unit.files.items())
+    ]
+    write_json(directory / "vfs.yaml", overlay(places, same_as=places))
     write_json(directory / "compile.json", _compile_document(unit, wanted, files))
     return unit
 
@@ -136,21 +145,66 @@ def find_unit(
 
 def _compile(entry: Entry, wanted: Wanted) -> Unit | None:
     """Compile an entry for the device; None when it does not have the kernel."""
+    compilers.check_environment()
+    if not entry.file.is_file():  # a FIFO would be waited for
+        raise CompileError(
+            f"{entry.file} is no regular file, or not there",
+            code="compile.source-file",
+            hint=typed("ls", "-l", entry.file),
+        )
     words = take_apart(entry.words, entry.cwd, entry.file)
+    command = without_launcher(entry.words, entry.cwd)
     if compilers.is_hipcc(words.compiler):
-        raw = take_apart_raw(entry)
-        words = take_apart(compilers.hipcc_words(raw, entry.cwd), entry.cwd, entry.file)
+        command = compilers.hipcc_words(command, entry.cwd)
+    words = take_apart([*command, *from_environment(os.environ)], entry.cwd, entry.file)
     clang = compilers.examine(words.compiler, wanted.target)
     with Scratch("kerncap-source-") as scratch:
         out, depfile = Path(scratch, "kernel.hsaco"), Path(scratch, "deps")
-        compilers.compile_device(clang.path, words.kept, words.main, wanted.target, out, cwd=entry.cwd, depfile=depfile)
+        compilers.compile_device(
+            clang.path, words.written, words.main_written, wanted.target, out, cwd=entry.cwd, depfile=depfile
+        )
         if not compilers.has_kernel(out, wanted.mangled):
             return None
-        read = compilers.parse_depfile(depfile.read_text("utf-8", "surrogateescape"))
+        read = compilers.parse_depfile(depfile.read_bytes().decode("utf-8", "surrogateescape"))
         same_code = _same_code(out, wanted.code_object, Path(scratch))
-    paths = {Path(os.path.normpath(entry.cwd / name)) for name in read} | {words.main}
-    _check_names(paths)
-    return Unit(words.main, entry.cwd, words.kept, clang, tuple(sorted(paths)), same_code)
+    files = _files_read(entry.cwd, [words.main_written, *read])
+    return Unit(with_includes_found(words, entry.cwd, read), entry.cwd, clang, files, same_code)
+
+
+def _files_read(cwd: Path, names: Iterable[str]) -> dict[Path, Path]:
+    """Name in the overlay -> the file that the system found.
+
+    Raises: CompileError `compile.file-name`; `compile.ambiguous-path` where `..` behind a symbolic link makes two files
+    of one name for the overlay, which knows no links.
+    """
+    files: dict[Path, Path] = {}
+    for name in names:
+        path, found = as_looked_up(cwd, name), as_found(cwd / name)
+        other = files.setdefault(path, found)
+        if found != other and not os.path.samefile(found, other):
+            behind = found if found != path else other
+            raise CompileError(
+                f"the compile reads {behind} by `..` behind a symbolic link, as {path}, where it reads another file",
+                code="compile.ambiguous-path",
+                hint=typed("realpath", behind.parent) + "  # name that folder in the build's options",
+            )
+    _check_names(files)
+    return files
+
+
+def _places(unit: Unit, left: Collection[Path]) -> dict[Path, Path]:
+    """Where each carried file lies, as the name of the first that is the same file.
+
+    A compiler knows a file by its inode: two copies of one that has `#pragma once` would both be read.
+    """
+    first: dict[tuple[int, int], Path] = {}
+    places: dict[Path, Path] = {}
+    own_names = sorted(unit.files, key=lambda path: (path != unit.main, str(path) != os.path.realpath(path), path))
+    for path in own_names:
+        if path not in left:
+            status = unit.files[path].stat()
+            places[path] = first.setdefault((status.st_dev, status.st_ino), path)
+    return places
 
 
 def _same_code(compiled: Path, captured: Path | None, scratch: Path) -> bool | None:
@@ -172,27 +226,18 @@ def _check_names(paths: Iterable[Path]) -> None:
             )
 
 
-def take_apart_raw(entry: Entry) -> list[str]:
-    """The entry's command without launcher, for hipcc itself."""
-    from kerncap.source.arguments import LAUNCHERS, expand_response_files
-
-    words = list(entry.words)
-    while len(words) > 1 and os.path.basename(words[0]) in LAUNCHERS:
-        words.pop(0)
-    return [words[0], *expand_response_files(words[1:], entry.cwd)]
+def _named(path: Path, found: Path) -> dict[str, Any]:
+    return {"original": str(path), "path": None, "digest": digest_of(found), "system": True}
 
 
-def _named(path: Path) -> dict[str, Any]:
-    return {"original": str(path), "path": None, "digest": digest_of(path), "system": True}
-
-
-def _copy(directory: Path, path: Path) -> dict[str, Any]:
-    place = directory / inside(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, place)
+def _copy(directory: Path, path: Path, found: Path, at: Path) -> dict[str, Any]:
+    place = directory / inside(at)
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, place)
     return {
         "original": str(path),
-        "path": str(inside(path)),
+        "path": str(inside(at)),
         "digest": digest_of(place),
         "system": toolchain.is_toolchain(path, ()),
     }
@@ -204,7 +249,8 @@ def _compile_document(unit: Unit, wanted: Wanted, files: list[dict[str, Any]]) -
         "language": "hip",
         "cwd": str(unit.cwd),
         "main": str(unit.main),
-        "arguments": list(unit.arguments),
+        "arguments": list(unit.words.kept),
+        "as_written": {"main": unit.words.main_written, "arguments": list(unit.words.written)},
         "target": wanted.target,
         "compiler": {
             "version": unit.compiler.version,

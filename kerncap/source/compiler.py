@@ -20,6 +20,13 @@ from kerncap import proc
 from kerncap.errors import CompileError, typed
 
 TIMEOUT_S = 900.0
+# What a compile must not take from the environment: search paths and options that the bundle would not say, files that
+# the compiler would write. Source: clang's command guide, Environment; clang/tools/driver/driver.cpp; GCC's manual.
+_REFUSED_VARIABLES = ("CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS")
+_LEFT_OUT_VARIABLES = frozenset(
+    {*_REFUSED_VARIABLES, "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "OBJCPLUS_INCLUDE_PATH"}
+    | {"CC_PRINT_OPTIONS", "CC_PRINT_HEADERS", "CC_LOG_DIAGNOSTICS", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"}
+)
 _SHOWN_LINES = 40
 _HIPCC_LINE = re.compile(r"^hipcc-cmd: (.*)$", re.MULTILINE)
 
@@ -49,12 +56,28 @@ def is_hipcc(compiler: str) -> bool:
     return os.path.basename(compiler) in ("hipcc", "hipcc.pl", "hipcc.bin")
 
 
+def environment() -> dict[str, str]:
+    """This process's, without what would change a compile and stand in no compile command."""
+    return {name: value for name, value in os.environ.items() if name not in _LEFT_OUT_VARIABLES}
+
+
+def check_environment() -> None:
+    """Raises: CompileError `compile.environment` for a variable that changes a build and cannot be carried."""
+    for name in _REFUSED_VARIABLES:
+        if os.environ.get(name):
+            raise CompileError(
+                f"{name} is set, which changes every compile and cannot be carried",
+                code="compile.environment",
+                hint=f"unset {name}  # and its options into the build's own",
+            )
+
+
 def hipcc_words(words: Sequence[str], cwd: Path) -> list[str]:
     """The clang command that hipcc makes of its arguments; nothing is compiled.
 
     Raises: CompileError `compile.no-compiler`.
     """
-    env = {**os.environ, "HIPCC_VERBOSE": "1"}
+    env = {**environment(), "HIPCC_VERBOSE": "1"}
     done = proc.run([*words, "-###"], timeout_s=60, cwd=cwd, env=env)
     match = _HIPCC_LINE.search(done.text + "\n" + done.error_text)
     if match is None:
@@ -78,7 +101,7 @@ def examine(path: str, target: str) -> Compiler:
         )
     version = proc.run([found, "--version"], timeout_s=60)
     resources = proc.run([found, "-print-resource-dir"], timeout_s=60)
-    first = version.text.splitlines()[0].strip() if version.ok and version.text else ""
+    first = version.text.split("\n")[0].strip() if version.ok and version.text else ""
     if "clang version" not in first:
         raise CompileError(f"{found} is no clang", code="compile.no-compiler", hint=typed(found, "--version"))
     plan = proc.run(
@@ -121,7 +144,7 @@ def find_clang(major: int | None, target: str) -> Compiler:
 def compile_device(
     clang: str,
     arguments: Sequence[str],
-    main: Path,
+    main: str | os.PathLike[str],
     target: str,
     out: Path,
     *,
@@ -143,7 +166,7 @@ def compile_device(
     if overlay is not None:
         argv += ["-ivfsoverlay", str(overlay)]
     argv += ["-o", str(out), str(main)]
-    done = proc.run(argv, timeout_s=timeout_s, cwd=cwd, keep_bytes=1 << 20)
+    done = proc.run(argv, timeout_s=timeout_s, cwd=cwd, env=environment(), keep_bytes=1 << 20)
     if done.timed_out:
         raise CompileError(
             f"{main} is not compiled after {timeout_s:g} s", code="compile.timeout", hint=f"--timeout {timeout_s * 4:g}"
@@ -152,7 +175,7 @@ def compile_device(
         raise CompileError(
             f"{main} does not compile: {os.path.basename(clang)} {_how_it_ended(done)}\n{_beginning(done.error_text)}",
             code="compile.failed",
-            hint=typed("edit", main),
+            hint=typed("edit", Path(main)),
         )
 
 
@@ -165,7 +188,7 @@ def _how_it_ended(done: proc.Completed) -> str:
 
 
 def _beginning(text: str) -> str:
-    lines = text.splitlines()
+    lines = text.split("\n")
     return "\n".join(lines[:_SHOWN_LINES]) + ("\n..." if len(lines) > _SHOWN_LINES else "")
 
 
@@ -175,9 +198,12 @@ def has_kernel(code_object: Path, mangled: str) -> bool:
 
 
 def parse_depfile(text: str) -> list[str]:
-    """The prerequisites of a Makefile rule, unescaped."""
+    """The prerequisites of a Makefile rule as clang writes it, unescaped.
+
+    Blanks and line ends part them. A tabulator, U+00A0 and the like are part of a name, and are not escaped.
+    """
     body = text.replace("\\\n", " ").split(":", 1)
     if len(body) != 2:
         return []
-    words = re.findall(r"(?:\\.|[^\s\\])+", body[1].split("\n", 1)[0])
+    words = re.findall(r"(?:\\.|[^ \n\\])+", body[1].split("\n", 1)[0])
     return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle.files import read_named
 from kerncap.errors import CompileError
 from kerncap.source.arguments import split_command
+from kerncap.source.paths import as_found
 
 _PLACES = ("compile_commands.json", "build/compile_commands.json")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How one file was compiled."""
+    """How one file was compiled. The paths are those that the system finds, without `..`."""
 
     file: Path
     cwd: Path
@@ -35,8 +37,9 @@ def find_database(source_dir: Path | None, named: Path | None) -> Path:
     if named is not None:
         if named.is_file():
             return named
+        what = "is not a regular file" if named.exists() else "is not there"
         raise CompileError(
-            f"there is no {named}", code="compile.no-database", hint="cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+            f"{named} {what}", code="compile.no-database", hint="cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
         )
     for place in _PLACES:
         if source_dir is not None and (source_dir / place).is_file():
@@ -51,14 +54,14 @@ def find_database(source_dir: Path | None, named: Path | None) -> Path:
 def load_database(path: Path) -> list[Entry]:
     """Raises: CompileError `compile.bad-database`."""
     try:
-        document: Any = json.loads(path.read_text("utf-8"))
+        document: Any = json.loads(read_named(path))
         return [_entry(item, path) for item in document]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CompileError(f"{path} is no compile database: {error!r}", code="compile.bad-database") from None
 
 
 def _entry(item: dict[str, Any], path: Path) -> Entry:
-    cwd = Path(os.path.normpath(path.resolve().parent / item["directory"]))
+    cwd = as_found(path.resolve().parent / item["directory"])
     words = item["arguments"] if "arguments" in item else split_command(item["command"] or "")
     if not words or not isinstance(words, list):
         raise ValueError(f"no command for {item['file']}")
@@ -67,7 +70,7 @@ def _entry(item: dict[str, Any], path: Path) -> Entry:
         if b"\0" in os.fsencode(text):
             raise ValueError(f"{text!r} holds a NUL")
     return Entry(
-        file=Path(os.path.normpath(cwd / item["file"])),
+        file=as_found(cwd / item["file"]),
         cwd=cwd,
         words=tuple(words),
         output=cwd / output if output else None,

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from kerncap import proc
 from kerncap.names import base_name
+from kerncap.source.paths import as_found
 
 _VERSIONS = ("", "-21", "-19", "-17")
 _TIMEOUT_S = 60.0
 _MAX_TEXT_BYTES = 64 << 20
-_ATTRIBUTE = re.compile(r'^\s+DW_AT_(producer|language|name|comp_dir)\s+\((?:"(.*)"|(\w+))\)$')
+_ATTRIBUTE = re.compile(r'^[ \t]+DW_AT_(producer|language|name|comp_dir)\s+\((?:"(.*)"|(\w+))\)$')
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class Unit:
     @property
     def file(self) -> Path | None:
         """The main file, absolute unless the unit does not say where it was compiled."""
-        return Path(os.path.normpath(os.path.join(self.comp_dir, self.name))) if self.name else None
+        if not self.name:
+            return None
+        place = os.path.join(self.comp_dir, self.name)
+        return as_found(place) if os.path.isabs(place) else Path(os.path.normpath(place))
 
 
 def llvm_tool(name: str) -> str | None:
@@ -51,8 +55,8 @@ def symbol_value(elf: Path, name: str) -> int | None:
     if tool is None:
         return None
     argv = [tool, "--dynamic", "--defined-only", "--format=posix", str(elf)]
-    for line in proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text.splitlines():
-        words = line.split()
+    for line in proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text.split("\n"):
+        words = line.split(" ")
         if len(words) >= 3 and words[0] == name:
             return int(words[2], 16)
     return None
@@ -64,7 +68,7 @@ def base_names(mangled: Sequence[str]) -> dict[str, str]:
     if tool is None or not mangled:
         return {name: name for name in mangled if not name.startswith("_Z")}
     done = proc.run([tool], timeout_s=_TIMEOUT_S, stdin="".join(f"{name}\n" for name in mangled).encode())
-    return {name: base_name(text) for name, text in zip(mangled, done.text.splitlines(), strict=False)}
+    return {name: base_name(text) for name, text in zip(mangled, done.text.split("\n"), strict=False)}
 
 
 def machine_code(elf: Path, scratch: Path) -> bytes | None:
@@ -112,7 +116,7 @@ def compile_units(elf: Path) -> tuple[Unit, ...]:
     argv = [tool, "--debug-info", "--show-children", "--recurse-depth=0", str(elf)]
     text = proc.run(argv, timeout_s=_TIMEOUT_S, keep_bytes=_MAX_TEXT_BYTES).text
     units: list[dict[str, str]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # not splitlines(): a path may hold what that takes for the end of a line
         if line.endswith("DW_TAG_compile_unit"):
             units.append({})
         elif units and (match := _ATTRIBUTE.match(line)):

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from kerncap.bundle.files import open_named, read_named
 from kerncap.errors import CompileError
 from kerncap.names import base_name, near_names
 from kerncap.source.arguments import take_apart
@@ -51,6 +52,8 @@ def candidates(
     if not known and not by_include:
         near = near_names(name, {n for e in entries for n in kernels_of(_text(e.file))})
         alike = f"; these look alike: {', '.join(near)}" if near else ""
+        if name.startswith("_Z"):
+            alike = "; its name cannot be demangled here, so that only -g and object files of the build could tell"
         raise CompileError(
             f"none of the {len(entries)} translation units of the compile database defines {name}{alike}",
             code="compile.kernel-not-found",
@@ -72,7 +75,7 @@ def _object_has(entry: Entry, mangled: str) -> bool:
         path = entry.output or take_apart(entry.words, entry.cwd, entry.file).output
         if path is None or not path.is_file() or path.stat().st_size == 0:
             return False
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with open_named(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return any(data.find(b"\0" + mangled.encode() + end) >= 0 for end in (b"\0", b".kd\0"))
     except (CompileError, OSError):
         return False
@@ -82,7 +85,7 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > _MAX_TEXT_BYTES:
             return ""
-        return path.read_text("utf-8", "replace")
+        return read_named(path).decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -115,7 +118,9 @@ def _body_follows(text: str, at: int) -> bool:
     while at < len(text) and depth:
         depth += {"(": 1, ")": -1}.get(text[at], 0)
         at += 1
-    after = re.match(r"(?:\s|const|noexcept|__attribute__\s*\(\(.*?\)\))*(.)", text[at : at + 400], re.DOTALL)
+    after = re.match(
+        r"(?:\s|const|noexcept|__attribute__\s*\(\(.*?\)\)|requires\b[^;{]*)*(.)", text[at : at + 400], re.DOTALL
+    )
     return after is not None and after.group(1) == "{"
 
 

@@ -10,6 +10,7 @@ relative to the overlay file's own directory, so that the reproducer can lie any
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from kerncap.source.allowed import is_canonical
 SOURCE_ROOT = PurePosixPath("src/root")
 _MAX_DOCUMENT_BYTES = 16 << 20
 _MAX_DEPTH = 64
+_MAX_ADDED = 20_000
 _MEMBERS = {
     "file": {"name", "type", "external-contents", "use-external-name"},
     "directory": {"name", "type", "contents"},
@@ -34,14 +36,20 @@ def inside(path: Path) -> PurePosixPath:
     return SOURCE_ROOT / path.as_posix().lstrip("/")
 
 
-def overlay(files: Iterable[Path], external: Mapping[Path, str] | None = None) -> dict[str, Any]:
-    """An overlay that puts each carried file where the compile looked for it; `external` says where it really is."""
+def overlay(
+    files: Iterable[Path], external: Mapping[Path, str] | None = None, *, same_as: Mapping[Path, Path] | None = None
+) -> dict[str, Any]:
+    """An overlay that puts each carried file where the compile looked for it.
+
+    `external` says where each really is, as an absolute path; else it lies in the reproducer, under its own name or
+    that of the file that it is the same as.
+    """
     folders: dict[str, list[Path]] = {}
     for path in files:
         folders.setdefault(str(path.parent), []).append(path)
 
     def real(path: Path) -> str:
-        return str(inside(path)) if external is None else external[path]
+        return str(inside((same_as or {}).get(path, path))) if external is None else external[path]
 
     return {
         "version": 0,
@@ -74,9 +82,17 @@ class View:
         folders = {str(folder) for path in outside for folder in path.parents}
         return View(self.files, self.folders | folders, frozenset(outside))
 
-    def document(self) -> dict[str, Any]:
-        """The same overlay with absolute paths."""
-        return overlay(map(Path, self.files), {Path(name): str(real) for name, real in self.files.items()})
+    def document(self, root: Path, cwd: Path) -> dict[str, Any]:
+        """The overlay for a compile: absolute paths, files named as they are asked for, also below the real `root`.
+
+        Below `root` (the real folder of `src/root`) for what the main file includes from beside itself. `cwd` is there
+        in any case: clang 17 to 21 crash in a working directory that does not exist.
+        """
+        external = {path: str(real) for name, real in self.files.items() for path in (Path(name), root / name[1:])}
+        whole = overlay(external, external)
+        if str(cwd) not in self.folders:
+            whole["roots"].append({"name": str(cwd), "type": "directory", "contents": []})
+        return {**whole, "use-external-names": "false"}
 
 
 def read_overlay(directory: Path) -> View:
@@ -96,10 +112,34 @@ def read_overlay(directory: Path) -> View:
         real = directory.absolute() / external
         check_inside(directory, real)
         files[name] = real
+    files |= _added(directory.absolute(), files)
     folders = {"/"} | {str(folder) for name in files for folder in Path(name).parents}
     if both := sorted(folders & files.keys()):
         raise _hostile(f"has {both[0][:200]!r} as a file and as a folder")
     return View(files, frozenset(folders))
+
+
+def _added(directory: Path, known: Mapping[str, Path]) -> dict[str, Path]:
+    """Files that somebody put into `src/root` since, as the edit loop does. Links are none, editors leave some.
+
+    Raises: BundleError `bundle.outside-path` for a FIFO or device, which a compiler would wait for.
+    """
+    found: dict[str, Path] = {}
+    root = directory / SOURCE_ROOT
+    if root.is_symlink() or root.parent.is_symlink():
+        return found
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            original = f"/{path.relative_to(root)}"
+            if path.is_symlink() or known.get(original) == path:
+                continue
+            check_inside(directory, path)
+            if is_canonical(original):
+                found[original] = path
+            if len(found) > _MAX_ADDED:
+                raise malformed(f"{root} has more than {_MAX_ADDED} files that vfs.yaml does not name")
+    return found
 
 
 def check_inside(directory: Path, path: Path) -> None:

@@ -21,7 +21,18 @@ from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source import toolchain
 from kerncap.source.allowed import DIRECTORY_OPTIONS, FILE_OPTIONS, first_refused, is_canonical
-from kerncap.source.overlay import View, check_inside, inside, malformed, read_json, read_overlay, write_json
+from kerncap.source.overlay import (
+    SOURCE_ROOT,
+    View,
+    check_inside,
+    inside,
+    malformed,
+    read_json,
+    read_overlay,
+    write_json,
+)
+from kerncap.source.paths import as_found
+from kerncap.source.written import read_written
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +57,7 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
 
     Raises: CompileError; BundleError when compile.json or vfs.yaml is malformed or hostile.
     """
+    directory = as_found(directory)  # clang takes `..` out of an overlay's paths by their text
     document = _load(directory)
     main = directory / inside(Path(document["main"]))
     for path in (main, directory / "vfs.yaml"):
@@ -56,24 +68,31 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
     outside = toolchain.referenced(document)
     view = read_overlay(directory).beside(outside)
     check_inside(directory, main)
-    arguments = checked_arguments(document["arguments"], view)
+    written = read_written(document)
+    if str(written.cwd) in view.files:
+        raise malformed(f"compile.json has a file as its working directory: {str(written.cwd)[:200]!r}")
+    arguments = checked_arguments(document["arguments"], view, written.arguments)
     wanted = compilers.major_version(document["compiler"]["version"])
     clang = compilers.find_clang(wanted, document["target"])
     difference = _difference(clang, document["compiler"], toolchain.difference(outside))
     refuse_existing(output)
+    root = directory / SOURCE_ROOT
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made, overlay = Path(scratch, "kernel.hsaco"), Path(scratch, "vfs.yaml")
-        write_json(overlay, view.document())
-        compilers.compile_device(
-            clang.path,
-            arguments,
-            main.absolute(),
-            document["target"],
-            made,
-            cwd=Path(scratch),
-            overlay=overlay,
-            timeout_s=timeout_s,
-        )
+        write_json(overlay, view.document(root, written.cwd))
+        try:
+            compilers.compile_device(
+                clang.path,
+                [*arguments, *written.naming(main.absolute(), root)],
+                main.absolute(),
+                document["target"],
+                made,
+                cwd=Path(scratch),
+                overlay=overlay,
+                timeout_s=timeout_s,
+            )
+        except CompileError as error:
+            raise CompileError(written.shown(error.message, view.files), code=error.code, hint=error.hint) from None
         if made.stat().st_size > _MAX_CODE_OBJECT_BYTES:
             raise CompileError(
                 f"the compiled source is {made.stat().st_size} bytes, more than {_MAX_CODE_OBJECT_BYTES}",
@@ -100,11 +119,12 @@ def _difference(clang: compilers.Compiler, original: Mapping[str, Any], headers:
     return "; ".join([*found, *([headers] if headers else [])]) or None
 
 
-def checked_arguments(arguments: Sequence[str], view: View) -> list[str]:
+def checked_arguments(arguments: Sequence[str], view: View, written: Sequence[str] | None = None) -> list[str]:
     """The arguments for the compiler: on the allow-list, their files carried, their folders those of carried files.
 
-    A folder of which nothing is carried is left out: the original compile read nothing there, and what this machine has
-    there is no part of the bundle. Raises: BundleError `bundle.unsupported-argument`, `bundle.outside-path`.
+    `written`: the same as the original had them, which are what the compiler gets. A folder of which nothing is carried
+    is left out: the original compile read nothing there, and what this machine has there is no part of the bundle.
+    Raises: BundleError `bundle.unsupported-argument`, `bundle.outside-path`.
     """
     refused = first_refused(arguments)
     if refused is not None:
@@ -114,21 +134,24 @@ def checked_arguments(arguments: Sequence[str], view: View) -> list[str]:
             hint="kerncap unpack BUNDLE DIR, then edit DIR/compile.json",
         )
     kept: list[str] = []
-    words = iter(arguments)
-    for word in words:
+    words = iter(zip(arguments, written or arguments, strict=True))
+    for word, as_written in words:
         if word in FILE_OPTIONS:
-            value = next(words)
+            value, as_written = next(words)
             if value not in view.files and Path(value) not in view.outside:
                 raise BundleError(
                     f"compile.json has {word} {value}, a file that the bundle does not carry",
                     code="bundle.outside-path",
                     hint="kerncap unpack BUNDLE DIR, then edit DIR/compile.json",
                 )
-            kept += [word, value]
+            kept += [word, as_written]
         elif word in DIRECTORY_OPTIONS or word.startswith("-I"):
-            option, value = (word, next(words)) if word in DIRECTORY_OPTIONS else ("-I", word[2:])
+            if word in DIRECTORY_OPTIONS:
+                option, (value, as_written) = word, next(words)
+            else:
+                option, value, as_written = "-I", word[2:], as_written[2:]
             if value in view.folders:
-                kept += [option, value]
+                kept += [option, as_written]
             else:
                 log.info("left out %s %s: nothing of it is carried", option, value)
         else:

@@ -103,7 +103,7 @@ def _line_of(report: Path, result: ReplayResult) -> Mapping[str, Any]:
     """The runtime's own kernels are in the report, too: they copy code objects."""
     lines: list[Mapping[str, Any]] = []
     if report.is_file():
-        lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+        lines = [json.loads(line) for line in report.read_bytes().split(b"\n") if line]
     wanted = {run.kernel_object_va for run in result.runs}
     for line in reversed(lines):
         if line["kernel_object"] in wanted or (not wanted and line.get("stopped")):

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.errors import UsageError
+from kerncap.bundle.files import open_named
+from kerncap.errors import UsageError, typed
 
 _TIMEOUT_S = 120
 _ELF = b"\x7fELF"
@@ -75,7 +76,7 @@ def is_code_object(path: Path, target: str | None = None) -> bool:
     """It is an ELF file. `target`: for the hint. Raises: OSError; UsageError `usage.not-a-code-object` for what hipcc
     makes unless it is told not to: an offload bundle.
     """
-    with path.open("rb") as file:
+    with open_named(path) as file:
         magic = file.read(len(_OFFLOAD_BUNDLE))
     if magic == _OFFLOAD_BUNDLE:
         which = f"--offload-arch={target} " if target else ""
@@ -88,8 +89,8 @@ def is_code_object(path: Path, target: str | None = None) -> bool:
 
 
 def facts_of(hsaco: Path, mangled: str) -> CodeFacts:
-    """Of a kernel. Raises: HostError `host.no-native-files`; UsageError `usage.not-a-code-object`,
-    `usage.no-such-kernel`.
+    """Of a kernel. Raises: HostError `host.no-native-files`; UsageError `usage.no-such-file`,
+    `usage.not-a-code-object`, `usage.no-such-kernel`.
     """
     document = _isa("listing", hsaco, mangled)
     if not document["kernel"] or document["resources"] is None:
@@ -110,6 +111,12 @@ def functions_of(hsaco: Path) -> dict[str, bool]:
 
 
 def _isa(command: str, hsaco: Path, *more: str) -> dict[str, Any]:
+    try:
+        open_named(hsaco).close()
+    except OSError as error:
+        raise UsageError(
+            f"{hsaco}: {error.strerror}", code="usage.no-such-file", hint=typed("ls", "-l", hsaco)
+        ) from None
     tool = native.find_native().isa
     done = proc.run([tool, command, hsaco, *more], timeout_s=_TIMEOUT_S, keep_bytes=256 << 20)
     if not done.ok:

@@ -99,4 +99,5 @@ def connect(path: str | os.PathLike[str]) -> RemoteSession:
 
 
 def _absolute(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.path.abspath(path)
+    """Not `abspath`, which takes `..` behind a symbolic link for another folder."""
+    return None if path is None else os.path.join(os.getcwd(), path)

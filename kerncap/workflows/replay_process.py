@@ -53,7 +53,7 @@ class ReplayProcess:
         self._environment = native.device_environment(device, self._files, os.environ, trace, check)
         self._documents = bundle.write_documents(scratch)
         self._blobs = {
-            digest: {"path": os.path.abspath(where.path), "offset": where.offset, "size": where.size}
+            digest: {"path": str(where.path.absolute()), "offset": where.offset, "size": where.size}
             for digest, where in bundle.blob_locations().items()
         }
         self._resident = resident

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import logging
 import os
 import queue
+import shlex
 import socket
 import socketserver
 import stat
@@ -23,12 +25,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from kerncap.errors import (
+    CompileError,
     HostError,
     KerncapError,
     UsageError,
     bug,
     out_of_memory,
     refused_by_system,
+    typed,
 )
 from kerncap.workflows.code import code_document
 from kerncap.workflows.session import Session
@@ -49,6 +53,7 @@ _EVALUATE: Final[Mapping[str, tuple[type, ...]]] = {
     "kernel": (str, type(None)),
     "check": (str, type(None)),
 }
+_OPTIONS = ("device", "timeout", "only")
 _CODE: Final[Mapping[str, tuple[type, ...]]] = {"hsaco": (str, type(None))}
 _MEMBERS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {"evaluate": _EVALUATE, "code": _CODE, "stop": {}}
 
@@ -65,7 +70,7 @@ def serve(session: Session, path: Path, on_ready: Callable[[], None]) -> None:
         acceptor.start()
         try:
             on_ready()
-            last = _answer_until_stop(session, server.requests)
+            last = _answer_until_stop(session, path, server.requests)
         finally:
             server.shutdown()
             acceptor.join()
@@ -84,18 +89,19 @@ class _Request:
     sent: threading.Event = field(default_factory=threading.Event)
 
 
-def _answer_until_stop(session: Session, requests: queue.SimpleQueue[_Request]) -> _Request:
+def _answer_until_stop(session: Session, place: Path, requests: queue.SimpleQueue[_Request]) -> _Request:
     """The request to stop, which is not answered yet."""
     while True:
         request = requests.get()
-        answer = _answer(session, request.line)
+        answer = _answer(session, place, request.line)
         if answer is None:
             return request
         request.answer.put(answer)
 
 
-def _answer(session: Session, line: bytes) -> dict[str, Any] | None:
+def _answer(session: Session, place: Path, line: bytes) -> dict[str, Any] | None:
     """None: it is to stop. Whatever fails is an answer too."""
+    options: dict[str, Any] = {}
     try:
         operation, options = _parsed(line)
         if operation == "stop":
@@ -104,14 +110,16 @@ def _answer(session: Session, line: bytes) -> dict[str, Any] | None:
             return code_document(session.code(**options))
         return session.evaluate(**options).to_json()
     except KerncapError as error:
-        return error.to_json()
+        failure = error
     except OSError as error:
-        return refused_by_system(error).to_json()
+        failure = refused_by_system(error)
     except MemoryError:
-        return out_of_memory().to_json()
+        failure = out_of_memory()
     except Exception as error:
         log.exception("a request could not be answered")
-        return bug(error).to_json()
+        failure = bug(error)
+    hint = hint_for_client(failure, bundle=session.bundle, socket_path=place, source=options.get("source"))
+    return {**failure.to_json(), "hint": hint}
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -179,7 +187,39 @@ def _parsed(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _refused(why: str) -> UsageError:
-    return UsageError(f"the request is not understood: {why}", code="usage.request", hint="kerncap serve --help")
+    return UsageError(f"the request is not understood: {why}", code="usage.request", hint=_request())
+
+
+def _request(**members: object) -> str:
+    return json.dumps({"schema": REQUEST, "operation": "evaluate", **members})
+
+
+def hint_for_client(error: KerncapError, *, bundle: str, socket_path: Path, source: str | None) -> str:
+    """A hint for somebody who sends requests: what could be sent, or a command with the names that the server knows.
+
+    What is an option of `kerncap validate` is a member of a request; other options are the server's own.
+    """
+    try:
+        words = shlex.split(error.hint, comments=True)
+    except ValueError:
+        words = []
+    named = {word.removeprefix("--"): value.rstrip(",") for word, value in itertools.pairwise(words)}
+    members = {name: value for name, value in named.items() if name in _EVALUATE}
+    own = [word for name in _OPTIONS if f"--{name}" in words for word in (f"--{name}", named[name])]
+    if words[:1] == ["kerncap"] or not (members or own):
+        return error.hint.replace("COMMAND", "serve").replace("BUNDLE", typed(source or bundle))
+    if isinstance(error, CompileError):
+        return f"{typed('kerncap', 'recompile', source or bundle)} -o FILE {error.hint}"
+    if own:
+        return typed("kerncap", "serve", bundle, "--socket", socket_path, *own)
+    return _request(**{name: _member(name, value) for name, value in members.items()})
+
+
+def _member(name: str, value: str) -> object:
+    types = _EVALUATE[name]
+    if str in types:
+        return "/PATH/TO/" + value if value.isupper() else value
+    return float(value) if float in types else int(value)
 
 
 @contextmanager

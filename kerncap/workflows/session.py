@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kerncap.bundle.content import write_code_object
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 from kerncap.limits import check_judging
 from kerncap.results import Verdict
 from kerncap.scratch import Scratch
@@ -61,6 +61,11 @@ class Session:
         )
 
     @property
+    def bundle(self) -> str:
+        """What it was opened by."""
+        return self._subject.path
+
+    @property
     def device(self) -> str:
         """`vgpu:gfx942`, `gpu:0`."""
         return str(self._subject.device)
@@ -85,6 +90,9 @@ class Session:
         check_judging(atol, rtol, iterations)
         if source is not None and hsaco is not None:
             raise UsageError("both a code object and source are named", code="usage.option-alone", hint="--hsaco FILE")
+        if kernel is not None and hsaco is None and source is None:
+            text = "kernel says whose code object another one takes the place of, and no other one is given"
+            raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
         difference = None
         with Scratch("kerncap-evaluate-") as scratch:
             if source is not None:

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "intercept/mangled_name.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -37,6 +38,17 @@ std::string_view drop_clone_suffixes(std::string_view text) {
     if (open == std::string_view::npos) return text;
     text = text.substr(0, open);
   }
+}
+
+// Of a constrained function: "void scale<float>(float*) requires is_small<float>".
+std::string_view drop_requires(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<' || text[i] == '(') ++depth;
+    if (text[i] == '>' || text[i] == ')') --depth;
+    if (depth == 0 && text.substr(i).starts_with(" requires ")) return text.substr(0, i);
+  }
+  return text;
 }
 
 std::string_view drop_qualifiers(std::string_view text) {
@@ -114,11 +126,12 @@ std::string demangle(const std::string& mangled) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
                                                          &std::free);
-  return status == 0 && text ? std::string(text.get()) : mangled;
+  if (status == 0 && text) return text.get();
+  return name_of_mangled(mangled).value_or(mangled);
 }
 
 std::string_view qualified_name(std::string_view demangled) {
-  const auto head = drop_parameters(drop_qualifiers(drop_clone_suffixes(demangled)));
+  const auto head = drop_parameters(drop_qualifiers(drop_requires(drop_clone_suffixes(demangled))));
   const auto op = operator_keyword(head);
   if (op != std::string_view::npos) return head.substr(component_start(head.substr(0, op), false));
   return head.substr(component_start(head, false));

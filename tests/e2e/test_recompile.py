@@ -183,16 +183,18 @@ def test_of_two_kernels_of_one_name_the_one_that_ran(workbench: Workbench, where
         assert workbench.verdict("validate", out, "--hsaco", hsaco)["verdict"] == "equivalent"
 
 
-def test_source_that_is_out_of_reach_does_not_lose_the_capture(workbench: Workbench) -> None:
-    """Headers that the compile reads through `..` behind a symbolic link to a folder: not carried, and said."""
+def test_source_that_no_overlay_can_show_does_not_lose_the_capture(workbench: Workbench) -> None:
+    """A header behind `..` behind a symbolic link, and another that lies where links are not known: refused by name."""
     folder = workbench.work / "linked"
-    (folder / "real" / "deep").mkdir(parents=True)
-    (folder / "real" / "other").mkdir()
+    for name in ("real/deep", "real/other", "other"):
+        (folder / name).mkdir(parents=True)
     (folder / "link").symlink_to("real/deep")
     (folder / "real" / "deep" / "h.h").write_text('#include "../other/o.h"\n')
     (folder / "real" / "other" / "o.h").write_text("#define FACTOR 2.0f\n")
+    (folder / "other" / "o.h").write_text("#define OTHER 2.0f\n")
     source = folder / "vector_add.hip"
-    source.write_text("#include <h.h>\n" + (workbench.sources / "vector_add.hip").read_text())
+    text = (workbench.sources / "vector_add.hip").read_text()
+    source.write_text('#include <h.h>\n#include "other/o.h"\n' + text)
     command = ["hipcc", "--offload-arch=gfx942", "-O2", "-Ilink", f"-I{workbench.sources}", "vector_add.hip"]
     workbench.container.run([*command, "-o", "app"], cwd=folder, check=True)
     entry = {"directory": str(folder), "file": "vector_add.hip", "arguments": [*command, "-c"]}
@@ -201,7 +203,9 @@ def test_source_that_is_out_of_reach_does_not_lose_the_capture(workbench: Workbe
     argv = ["extract", "vector_add", "-o", out, "--device", "vgpu:gfx942", "--source-dir", folder]
     said = workbench.error(8, *argv, "--", folder / "app")
     assert "without source" in said["stderr"]
+    assert f"{folder / 'real' / 'other' / 'o.h'} by `..` behind a symbolic link" in said["stderr"]
     assert workbench.verdict("replay", out)["verdict"] == "faithful"
+    assert not (out / "src").exists()
 
 
 def test_headers_of_the_tool_chain_by_reference(workbench: Workbench) -> None:

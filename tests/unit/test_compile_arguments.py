@@ -293,7 +293,15 @@ def test_links_out_of_the_bundle(tmp_path: Path) -> None:
 
 def test_the_compiler_gets_the_overlay_written_anew(tmp_path: Path) -> None:
     folder = reproducer(tmp_path)
-    roots = read_overlay(folder).document()["roots"]
-    shown = {f"{root['name']}/{file['name']}": file["external-contents"] for root in roots for file in root["contents"]}
-    assert shown == {str(path): str(folder / inside(path)) for path in CARRIED}
+    root, cwd = folder / "src" / "root", Path("/build")
+    document = read_overlay(folder).document(root, cwd)
+    shown = {
+        f"{top['name']}/{file['name']}": file["external-contents"]
+        for top in document["roots"]
+        for file in top["contents"]
+    }
+    real = {str(path): str(folder / inside(path)) for path in CARRIED}
+    assert shown == real | {path: path for path in real.values()}
     assert str(inside(CARRIED[2])) == "src/root/usr/include/c.h"
+    assert {"name": "/build", "type": "directory", "contents": []} in document["roots"]
+    assert document["use-external-names"] == "false"

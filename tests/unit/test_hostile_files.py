@@ -6,6 +6,7 @@ import io
 import os
 import random
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +17,21 @@ from fake_registry import fake_registry
 from synthetic import make_reproducer
 
 from kerncap.bundle import open_bundle
+from kerncap.bundle.files import open_named
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
 from kerncap.bundle.seal import seal
 from kerncap.bundle.tar import END, header, padded, read_members
 from kerncap.bundle.unpack import unpack
 from kerncap.bundle.verify import verify
+from kerncap.capture.profile import import_rocprof
 from kerncap.cli import main as cli
-from kerncap.errors import BundleError, HostError, KerncapError, UsageError
+from kerncap.errors import BundleError, CompileError, HostError, KerncapError, UsageError
+from kerncap.source.arguments import take_apart
+from kerncap.source.closure import Wanted, find_unit
+from kerncap.source.database import Entry, find_database
 from kerncap.transport import copy_bundle, push
 from kerncap.transport.reference import parse_reference
+from kerncap.workflows.code import facts_of, function_facts, is_code_object
 
 
 def _outcome(path: Path) -> str:
@@ -235,3 +242,82 @@ def test_a_pax_record_whose_length_is_none(record: bytes) -> None:
     with pytest.raises(BundleError) as refused:
         list(read_members(io.BytesIO(data), len(data), what="x.tar"))
     assert (refused.value.code, "pax record" in refused.value.message) == ("bundle.malformed", True)
+
+
+@pytest.fixture(params=["fifo", "socket", "device", "directory"])
+def irregular(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Something that is no regular file: opening or reading it would wait, never end, or fail without a name."""
+    path = tmp_path / "irregular.csv"
+    if request.param == "fifo":
+        os.mkfifo(path)
+    elif request.param == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+    elif request.param == "device":
+        path = Path("/dev/zero")
+    else:
+        path.mkdir()
+    return path
+
+
+@pytest.mark.timeout(60)
+def test_what_is_no_regular_file_is_refused_at_once(irregular: Path, tmp_path: Path) -> None:
+    """Wherever a person or another process names a file."""
+    what = "not a regular file|Is a directory"
+    with pytest.raises(OSError, match=what):
+        open_named(irregular)
+    with pytest.raises(OSError, match=what):
+        is_code_object(irregular)
+    for facts in (facts_of, function_facts):
+        with pytest.raises(UsageError, match=what) as caught:
+            facts(irregular, "_Z1kv")
+        assert (caught.value.code, caught.value.exit_code) == ("usage.no-such-file", 2)
+    with pytest.raises(UsageError, match=what) as caught:
+        import_rocprof(irregular)
+    assert caught.value.code == "usage.profile-import"
+    with pytest.raises(CompileError) as refused:
+        find_database(None, irregular)
+    assert (refused.value.code, refused.value.exit_code) == ("compile.no-database", 8)
+    with pytest.raises(CompileError, match="response file") as refused:
+        take_apart(["clang++", f"@{irregular}", "-c", "k.hip"], tmp_path, tmp_path / "k.hip")
+    assert refused.value.code == "compile.response-file"
+    entry = Entry(irregular, tmp_path, ("clang++", "-c", str(irregular)), None)
+    with pytest.raises(CompileError) as refused:
+        find_unit([entry], Wanted("_Z1kv", "k()", "gfx942"), tmp_path, {irregular})
+    assert refused.value.code == "compile.source-file"
+
+
+@pytest.mark.timeout(60)
+def test_a_bundle_that_is_no_regular_file_is_refused_at_once(irregular: Path, tmp_path: Path) -> None:
+    for command in (["inspect"], ["verify"], ["replay"], ["recompile", "-o", str(tmp_path / "x"), "--trust"]):
+        assert cli.run([command[0], str(irregular), *command[1:]]) in (2, 4)
+    code = make_reproducer(tmp_path / "sound.kcap")
+    assert cli.run(["diff", str(irregular), str(code)]) in (2, 4)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "name", ["reproducer.json", "compile.json", "vfs.yaml", "capture/capture.json", "capture/index.json", "src/x.h"]
+)
+def test_a_fifo_in_a_reproducer_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    made = make_reproducer(tmp_path / "sound.kcap")
+    (made / name).unlink(missing_ok=True)
+    os.mkfifo(made / name)
+    codes = [
+        cli.run(["inspect", str(made)]),
+        cli.run(["pack", str(made), "-o", str(tmp_path / "x.kcap.tar")]),
+        cli.run(["recompile", str(made), "-o", str(tmp_path / "x"), "--trust"]),
+    ]
+    assert all(code in (0, 2, 4, 8) for code in codes)
+    assert any(codes)
+
+
+@pytest.mark.timeout(60)
+def test_a_fifo_for_a_blob_is_refused_at_once(tmp_path: Path) -> None:
+    made = make_reproducer(tmp_path / "sound.kcap")
+    blobs = [path for path in made.rglob("*") if path.is_file() and path.stat().st_size and "blobs" in path.parts]
+    assert blobs
+    for blob in blobs:
+        blob.unlink()
+        os.mkfifo(blob)
+    assert cli.run(["verify", "--deep", str(made)]) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,26 @@ def test_arguments_are_sorted(tmp_path: Path) -> None:
     assert (error.value.code, error.value.exit_code) == ("compile.unsupported-argument", 8)
 
 
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        ("-fgpu-rdc", "relocatable device code"),
+        ("-include-pch x.pch", "modules and precompiled headers"),
+        ("-Xclang -include-pch -Xclang cmake_pch.hxx.pch", "modules and precompiled headers"),
+        ("-fmodules", "modules and precompiled headers"),
+        ("-fmodule-file=M=m.pcm", "modules and precompiled headers"),
+        ("-fprebuilt-module-path=pcm", "modules and precompiled headers"),
+        ("-fpch-instantiate-templates", "modules and precompiled headers"),
+    ],
+)
+def test_what_cannot_be_carried_is_refused_by_name(tmp_path: Path, argument: str, why: str) -> None:
+    words = ["hipcc", *argument.split(), "-c", "a.hip"]
+    with pytest.raises(CompileError, match=f"{re.escape(argument.split()[-1])}.*: {why}|{why}") as error:
+        take_apart(words, tmp_path, tmp_path / "a.hip")
+    assert (error.value.code, error.value.exit_code) == ("compile.unsupported-argument", 8)
+    assert "a build without that argument" in error.value.hint
+
+
 def test_both_forms_of_the_database(tmp_path: Path) -> None:
     entries = [
         {"directory": str(tmp_path), "file": "a.hip", "command": "hipcc -DX='1 2' -c a.hip", "output": "a.o"},
@@ -138,6 +159,9 @@ def test_a_file_whose_name_no_bundle_can_hold(tmp_path: Path, monkeypatch: pytes
         "template <int N>\n__global__\n__launch_bounds__(N * (2 + 1)) void\nk(int (*x)[N])\n{",
         '__global__ __attribute__((amdgpu_flat_work_group_size(1, 256))) void k(const char* s = "){;") {',
         'extern "C" __global__ void k() /* ( */ {',
+        "template <class T> requires word<T> __global__ void k(T* x) {",
+        "template <class T> __global__ void k(T* x) requires (word<T> && sizeof(T) == 4) {",
+        "template <class T> __global__ void k(T* x) noexcept requires requires(T t) { t + 1; } {",
     ],
 )
 def test_definitions(text: str) -> None:
@@ -148,6 +172,7 @@ def test_definitions(text: str) -> None:
     "text",
     [
         "__global__ void k(int*);",
+        "template <class T> __global__ void k(T* x) requires word<T>;",
         "// __global__ void k() {",
         "__global__ void kk() {",
         "void k() { __global__; }",
@@ -184,6 +209,12 @@ def test_candidates_by_object_then_text(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as error:
         candidates(entries, "_Z2kkPi", "kk(int*)", None)
     assert error.value.code == "compile.kernel-not-found"
+    # As the tool library gives the name of a constrained template that nothing here demangles.
+    found = candidates(entries, "_Z1kITk4wordiEvPT_", "k<...>", None)
+    assert [e.file.name for e in found.known] == ["text.hip"]
+    with pytest.raises(CompileError, match="cannot be demangled here") as error:
+        candidates(entries, "_ZN1aMUlvE_1kEv", "_ZN1aMUlvE_1kEv", None)
+    assert "object files" in error.value.message
 
 
 def test_dependency_output() -> None:

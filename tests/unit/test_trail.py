@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kerncap import proc
 from kerncap.errors import CompileError
+from kerncap.source import debug_info
 from kerncap.source.debug_info import Unit
 from kerncap.source.trail import Trail, explained
 
@@ -50,6 +52,27 @@ def test_source_that_lies_elsewhere(tmp_path: Path) -> None:
     message, hint = said("_Z1kPf", unit, source_dir=project)
     assert "which the compile database has no command for" in message
     assert hint == _HINT
+
+
+def test_compile_units_of_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path may hold what Python takes for the end of a line; and `..` behind a symbolic link."""
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("deep/er")
+    name = "a\u2028b\x85c\x0b.hip"
+    text = f"""0x0000000b: DW_TAG_compile_unit
+              DW_AT_producer\t("clang version 17")
+              DW_AT_name\t("../{name}")
+              DW_AT_comp_dir\t("{tmp_path}/link")
+
+0x0000002b: DW_TAG_compile_unit
+              DW_AT_name\t("two.hip")
+"""
+    done = proc.Completed((), 0, text.encode(), b"", 0.0, False, False)
+    monkeypatch.setattr(debug_info, "llvm_tool", lambda name: name)
+    monkeypatch.setattr(debug_info.proc, "run", lambda *more, **options: done)
+    first, second = debug_info.compile_units(tmp_path / "x")
+    assert first.file == tmp_path / "deep" / name
+    assert second.file == Path("two.hip")
 
 
 def test_no_debug_information() -> None:

@@ -338,6 +338,9 @@ def test_copies_between_layout_and_tar(tmp_path: Path, tar_file: Path, capsys: p
     assert (tmp_path / "back.kcap.tar").read_bytes() == tar_file.read_bytes()
     assert cli.run(["pull", str(tar_file), "-o", str(tmp_path / "back.kcap.tar")]) == 2
     assert "usage.output-exists" in capsys.readouterr().err
+    for named in (f"oci:{tmp_path}/l:v1", f"oci:{tmp_path}/l", f"{tmp_path}/l", str(tar_file)):
+        assert cli.run(["inspect", named, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["bundle"] == named
 
 
 def test_push_beyond_loopback_asks(tar_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

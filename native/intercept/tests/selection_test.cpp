@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "intercept/mangled_name.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -29,6 +30,33 @@ TEST(BaseName, SurvivesScopesTemplatesOperatorsAndLambdas) {
 TEST(QualifiedName, KeepsScopesAndTemplateArguments) {
   EXPECT_EQ(qualified_name("void ns::scale<float, 4>(float*, int)"), "ns::scale<float, 4>");
   EXPECT_EQ(qualified_name("ns::(anonymous namespace)::work(int)"), "ns::(anonymous namespace)::work");
+}
+
+TEST(BaseName, SurvivesConstraints) {
+  EXPECT_EQ(base_name("void ns::clause<float>(float*) requires is_small<float>"), "clause");
+  EXPECT_EQ(qualified_name("void ns::S::k<float>(float*) requires tr<float>::v&&(is_small<float>)"), "ns::S::k<float>");
+}
+
+TEST(NameOfMangled, SkipsTemplateArguments) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"_Z10global_oneITk2isfEvPT_", "global_one<...>"},
+      {"_ZN2ns11abbreviatedITk2isfEEvPT_", "ns::abbreviated<...>"},
+      {"_ZN2ns1S6memberITkN3std8integralEiEEvPT_", "ns::S::member<...>"},
+      {"_ZN2ns1SIiLi3ELb1ELNS_1EE2EE6memberITkSt8integraliEEvPT_", "ns::S<...>::member<...>"},
+      {"_ZN12_GLOBAL__N_11kITk2isZ4mainEUlvE_EEvT_", nullptr},  // a local name: not understood
+      {"_ZN12_GLOBAL__N_11kITk2isNS_3FooIJfA4_dEEEEEvT_", "(anonymous namespace)::k<...>"},
+      {"_ZN2nsL1kITk2isN1A1bMUlvE0_EEEvT_", "ns::k<...>"},
+      {"_ZN2ns1kIXsr2isIiE1vEEEvv", nullptr},
+      {"_ZN2ns1kI", nullptr},
+      {"_ZN2ns99kIfEEvv", nullptr},
+      {"_ZN99999999999999999999999999999999999k", nullptr},
+      {"_ZNE", nullptr},
+      {"_Z", nullptr},
+      {"plain", nullptr},
+  };
+  for (const auto& [mangled, name] : cases) {
+    EXPECT_EQ(name_of_mangled(mangled), name == nullptr ? std::nullopt : std::optional<std::string>(name)) << mangled;
+  }
 }
 
 class Auto : public testing::Test {
@@ -59,6 +87,18 @@ TEST_F(Auto, EachModeAlone) {
   EXPECT_TRUE(matches("^void ns::", mangled, MatchMode::Regex));
   EXPECT_FALSE(matches("^scale$", mangled, MatchMode::Regex));
   EXPECT_FALSE(matches("sc", mangled, MatchMode::Glob));
+}
+
+TEST_F(Auto, ConstrainedTemplatesByTheirName) {
+  // Of clang 21; not every C++ runtime demangles the first.
+  for (const char* constrained : {"_ZN2ns5scaleITk2isfEEvPT_", "_ZN2ns5scaleIfQ2isIT_EEEvPS1_", "_ZN2ns5scaleIfEEvPT_Q2isIS1_E"}) {
+    EXPECT_TRUE(matches("scale", constrained)) << demangle(constrained);
+    EXPECT_TRUE(matches("ns::scale", constrained)) << demangle(constrained);
+    EXPECT_TRUE(matches("scale*", constrained)) << demangle(constrained);
+    EXPECT_TRUE(matches(constrained, constrained));
+    EXPECT_FALSE(matches("is", constrained)) << demangle(constrained);
+    EXPECT_FALSE(matches("ns", constrained)) << demangle(constrained);
+  }
 }
 
 TEST_F(Auto, NothingMatchesWithoutPattern) { EXPECT_FALSE(KernelSelector(std::nullopt, MatchMode::Auto).matches("a", "a")); }

@@ -5,6 +5,7 @@
 // Exit: 0, 2 usage, 4 the file is no code object that can be read. Called by `kerncap inspect --fidelity`, `kerncap loop` and
 // scripts/.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -136,6 +137,7 @@ Counted count(const Function& function, const CodeObject& object) {
 }
 
 std::string bytes_of(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) throw std::runtime_error("not a regular file");  // a FIFO would be waited for
   std::ifstream in(path, std::ios::binary);
   if (!in) throw std::runtime_error("cannot be opened");
   return {std::istreambuf_iterator<char>(in), {}};
