@@ -38,12 +38,8 @@ def inspect(
     triton = _triton(opened)
     if as_json:
         extra = {} if found is None else {"fidelity": found.to_json()}
-<<<<<<< HEAD
         extra |= {} if triton is None else {"triton": triton}
-        print_json({**describe_json(opened), **extra})
-=======
         print_json({**describe_json(opened), "bundle": bundle, **extra})
->>>>>>> review
     else:
         say(describe(opened, regions=verbose > 0))
         if triton is not None:
