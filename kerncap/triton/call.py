@@ -96,8 +96,12 @@ def reassemble(capture: Capture, records: Records) -> dict[str, Any]:
     signature = records.kernel.get("signature") or []
     decoded = decode_kernarg(capture, signature)
     grid = program_grid(capture)
-    fitting = [launch for launch in records.launches if _is_launch(launch, grid, decoded, signature)]
-    launches = [launch for launch in fitting if not launch.get("trial")] or fitting
+    trial = capture.dispatch.trial
+    launches = [
+        launch
+        for launch in records.launches
+        if bool(launch.get("trial")) == trial and _is_launch(launch, grid, decoded, signature)
+    ]
     tensors = [_tensors(launch, signature) for launch in launches]
     # The same addresses may have been seen with several shapes: these are then not known.
     shapes = tensors[-1] if tensors and all(one == tensors[-1] for one in tensors) else {}
@@ -111,7 +115,7 @@ def reassemble(capture: Capture, records: Records) -> dict[str, Any]:
         "configuration": None,
         "tried": [],
         "heuristics": [],
-        "trial": False,
+        "trial": trial,
     }
     if launches:
         last = launches[-1]
@@ -120,7 +124,6 @@ def reassemble(capture: Capture, records: Records) -> dict[str, Any]:
             "configuration": last.get("configuration"),
             "tried": tuning["tried"] if tuning else [],
             "heuristics": last.get("heuristics") or [],
-            "trial": bool(last.get("trial")),
         }
     return document
 

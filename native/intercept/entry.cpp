@@ -138,6 +138,9 @@ KERNCAP_EXPORT const char* kerncap_regex_error(const char* pattern) {
   return said.c_str();
 }
 
+// From the shim in a Python application that is about to end by _exit, which runs no handlers (multiprocessing's children do).
+KERNCAP_EXPORT void kerncap_before_exit() { kerncap::intercept::exit_handler(); }
+
 // From Triton's shim in the application: dispatches of this kernel are an autotuner's trials from here on, and no more.
 KERNCAP_EXPORT void kerncap_trials_begin(const char* kernel) {
   try {

@@ -449,5 +449,27 @@ class Finder:
         return spec
 
 
+def end_in_order():
+    """os._exit runs no handlers, and multiprocessing ends its children so: the tool library ends its work before."""
+    leave = os._exit
+
+    def _exit(status):
+        # Only where the runtime has loaded it: nothing is loaded just to end.
+        if os.path.basename(os.environ.get("HSA_TOOLS_LIB", "")) == "libkerncap.so":
+            guarded("the end of this process", _finish)
+        leave(status)
+
+    os._exit = _exit
+
+
+def _finish():
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        loaded = os.environ["HSA_TOOLS_LIB"] in maps.read()
+    library = _tool() if loaded else None
+    if library is not None:
+        library.kerncap_before_exit()
+
+
 def install():
     sys.meta_path.insert(0, Finder())
+    end_in_order()
