@@ -50,13 +50,13 @@ def inspect(
 
 def _triton(opened: Bundle) -> dict[str, Any] | None:
     """How Triton was called. It lies beside the source: of a bundle in a registry it is not fetched."""
-    from kerncap.errors import BundleError
+    from kerncap.errors import KerncapError
     from kerncap.triton.pinned import pinned_of
 
     try:
         return pinned_of(opened)
-    except BundleError as error:
-        if error.code != "bundle.missing-blob":
+    except KerncapError as error:
+        if error.code not in ("bundle.missing-blob", "usage.not-local"):
             raise
         return None
 

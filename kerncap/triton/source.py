@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import symtable
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -136,7 +137,7 @@ class _Slicer:
                 module.constants[name] = _written(value, name)
                 return
         module.kept.add(statement)
-        for used in sorted(_loaded(statement)):
+        for used in sorted(_loaded(_of_triton(statement))):
             self.need(module, used)
         for other, attribute in _attributes(statement, module):
             found = self._module(other)
@@ -191,7 +192,7 @@ class _Slicer:
         used: set[str] = set()
         for statement in module.kept:
             if not isinstance(statement, ast.Import | ast.ImportFrom):
-                used |= _loaded(statement)
+                used |= _loaded(_of_triton(statement))
         for (at, _), text in self._inner.items():
             if at == module.name:
                 used |= _loaded(ast.parse(text))
@@ -344,6 +345,15 @@ def _without_foreign(statement: ast.stmt, text: str) -> str:
     kept = [line for number, line in enumerate(lines, first) if number not in gone]
     said = [f"# Left out, a framework's: @{_named(one)}\n" for one in foreign]
     return "".join([*said, *kept])
+
+
+def _of_triton(statement: ast.stmt) -> ast.stmt:
+    """The statement without the decorators that are left out."""
+    if not any(map(_is_foreign, getattr(statement, "decorator_list", []))):
+        return statement
+    copied = copy.copy(statement)
+    copied.decorator_list = [one for one in statement.decorator_list if not _is_foreign(one)]  # type: ignore[attr-defined]
+    return copied
 
 
 def _named(decorator: ast.expr) -> str:

@@ -87,7 +87,7 @@ def complain(where, error):
         return
     _said.add(where)
     try:
-        sys.stderr.write(f"kerncap: triton: {text}; the capture will lack it\n")
+        os.write(2, f"kerncap: triton: {text}; the capture will lack it\n".encode("utf-8", "backslashreplace"))
         records.write("error", ("error", where), {"where": where, "message": text})
     except Exception:  # there is nobody left to tell
         pass

@@ -1,6 +1,6 @@
 """Launches one kernel of kernelkit on arrays of the device and checks what came of it.
 
-Usage: run.py NAME. Prints EXIT-SUCCESS when numpy agrees. Called by test_capture.py, under kerncap.
+Usage: run.py NAME. Prints EXIT-SUCCESS when numpy agrees. Called by test_triton_capture.py, under kerncap.
 """
 
 from __future__ import annotations
