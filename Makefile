@@ -58,6 +58,7 @@ test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy; fetch
 	@[ "$$(cat build/triton/.version 2>/dev/null)" = $(TRITON) ] || { rm -rf build/triton \
 	  && $(PYTHON) -m pip install -q --no-deps --target build/triton triton==$(TRITON) && echo $(TRITON) > build/triton/.version; }
 	@$(PYTHON) -m kerncap image build $(SUITES)
+	@$(PYTHON) -m kerncap image build --only triton $(SUITES)
 	$(PYTEST) tests/triton
 
 setup:  ## packages, .venv, a Docker engine if none answers

@@ -21,6 +21,8 @@ NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
 IN_THE_DEV_IMAGE = 'docker run -it --rm -v "$PWD:/work" -w /work kerncap/dev:trixie'
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
+TRITON_RECORDS_VARIABLE = "KERNCAP_TRITON_RECORDS"
+TRITON_SHIM_DIR = Path(__file__).parent / "triton" / "shim"
 # Processors that run a generic target's code. Source: LLVM, "User Guide for AMDGPU Backend", Generic Processor.
 _GENERIC_TARGETS = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),

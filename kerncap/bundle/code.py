@@ -25,7 +25,7 @@ from kerncap.bundle.tar import Member, read_members
 from kerncap.errors import BundleError
 
 SOURCE_FOLDER = "src"
-SINGLE_FILES = ("compile.json", "vfs.yaml")
+SINGLE_FILES = ("compile.json", "triton.json", "vfs.yaml")
 
 _SPOOL_BYTES = 16 << 20
 

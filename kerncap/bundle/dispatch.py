@@ -40,6 +40,8 @@ class Dispatch:
     packet: bytes
     ordered: bool
     """The packet's barrier bit: it waits for everything before it in its queue."""
+    trial: bool = False
+    """An autotuner's, which timed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def dispatch_from_json(node: dict[str, Any]) -> Dispatch:
         kernel_object_va=node.get("kernel_object_va", 0),
         packet=bytes.fromhex(node["packet"]),
         ordered=bool(node.get("header", _BARRIER_BIT) & _BARRIER_BIT),
+        trial=node.get("trial", False),
     )
 
 

@@ -50,6 +50,8 @@ class Captured:
     returncode: int | None
     """None: it goes on."""
     duration_s: float
+    records: Path | None = None
+    """The folder with what Triton's shim wrote down, where it is not the work directory."""
 
     @property
     def application_status(self) -> str:

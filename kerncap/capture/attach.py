@@ -174,7 +174,7 @@ def _ask(process: Attached, order: Order, work_dir: Path) -> Captured:
         raise _died(process, "does not answer")
     if (work_dir / "capture" / "capture.json").is_file():
         ended = order.after == "stop"
-        return Captured(work_dir / "capture", 0 if ended else None, time.monotonic() - started)
+        return Captured(work_dir / "capture", 0 if ended else None, time.monotonic() - started, process.directory)
     # What it has seen is written when it is called off, or when it ends.
     took_s = time.monotonic() - started
     status = f"goes on after {order.timeout_s:g} s" if took_s >= order.timeout_s else f"ended after {took_s:.0f} s"

@@ -27,6 +27,16 @@ def add_facts(directory: Path, *, device_class: str, command: Sequence[str], env
     _write(directory, document)
 
 
+def add_arguments(directory: Path, names_and_types: Sequence[tuple[str, str]]) -> None:
+    """Of the arguments that are not hidden, in order, where the code object says nothing; the rest stays as it is."""
+    document = _read(directory)
+    visible = [arg for arg in document["kernarg"]["args"] if not arg["kind"].startswith("hidden_")]
+    for arg, (name, kind) in zip(visible, names_and_types, strict=False):
+        arg["name"] = arg.get("name") or name
+        arg["type"] = arg.get("type") or kind
+    _write(directory, document)
+
+
 def _text(word: str) -> str:
     """A document holds text; bytes of a command line that are no UTF-8 are spelled out."""
     return os.fsencode(word).decode("utf-8", "backslashreplace")

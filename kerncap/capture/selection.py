@@ -72,6 +72,8 @@ class Selection:
     when: tuple[Condition, ...] = ()
     budget_bytes: int | None = None
     sequence: SequenceWanted | None = None
+    trials: bool = False
+    """Dispatches of an autotuner's trials count as well."""
 
     def __post_init__(self) -> None:
         if self.match not in MATCHES:
@@ -106,6 +108,7 @@ class Selection:
             "when": [condition.control() for condition in self.when],
             **({"sequence": self.sequence.control(self.match)} if self.sequence else {}),
             "budget_bytes": self.budget_bytes,
+            "trials": self.trials,
         }
 
     @property

@@ -78,6 +78,7 @@ def run_under_tool(
     base[_CONTROL_VARIABLE.decode().rstrip("=")] = str(path)
     with Scratch("kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
+        base |= shim_environment(base, path.parent)
         env = native.device_environment(device, native_files, base, stops=stops)
         if device.kind == "gpu" and device.index > 0:
             env["ROCR_VISIBLE_DEVICES"] = str(device.index)
@@ -93,6 +94,12 @@ def run_under_tool(
             keep_bytes=1 << 16,
         )
         return Ended(done, native.read_stops(stops), tuple(processes_with(path)))
+
+
+def shim_environment(base: Mapping[str, str], records: Path) -> dict[str, str]:
+    """What makes every Python of the application write down what Triton does there (kerncap/triton)."""
+    path = os.pathsep.join(filter(None, [str(native.TRITON_SHIM_DIR), base.get("PYTHONPATH", "")]))
+    return {"PYTHONPATH": path, native.TRITON_RECORDS_VARIABLE: str(records)}
 
 
 def require_patterns(patterns: Sequence[str], native_files: native.NativeFiles) -> None:

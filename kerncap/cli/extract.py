@@ -46,6 +46,7 @@ def extract(
             rich_help_panel=options.WHICH_DISPATCH,
         ),
     ] = 0.0,
+    trials: options.TrialsOption = False,
     when: options.WhenOption = None,
     ranks: options.RanksOption = "first",
     budget: options.BudgetOption = None,
@@ -90,6 +91,7 @@ def extract(
         "workgroup": parse_dims("--workgroup", workgroup),
         "after_ms": after_ms,
         "budget_bytes": budget,
+        "trials": trials,
     }
     if dispatches is not None or range_ is not None:
         refuse_two_choices(kernel, dispatch, dispatches, range_, when)

@@ -43,7 +43,7 @@ def build(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", help="base, toolchain, dev or runtime, and what that needs; more than one may be named."
+            "--only", help="base, toolchain, dev, runtime or triton, and what that needs; more than one may be named."
         ),
     ] = None,
     app: Annotated[
@@ -68,10 +68,12 @@ def build(
             )
         _show(images.build_apps(tuple(app), note), as_json)
         return
-    roles = tuple(role for role in catalog.ROLES if not only or role in only)
+    known = (*catalog.ROLES, *catalog.OPTIONAL_ROLES)
+    roles = tuple(role for role in known if role in (only or catalog.ROLES))
     for role in only or ():
-        if role not in catalog.ROLES:
-            raise UsageError(f"no image is called {role!r}: base, toolchain, dev or runtime", code="usage.unknown-role")
+        if role not in known:
+            text = f"no image is called {role!r}: base, toolchain, dev, runtime or triton"
+            raise UsageError(text, code="usage.unknown-role")
     states = images.build(tuple(suites or ()), roles, note)
     _show([state for state in states if state.role in roles], as_json)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from kerncap.cli import options
 from kerncap.cli.output import print_json, say, set_verbosity, table
 
 if TYPE_CHECKING:
+    from kerncap.bundle import Bundle
     from kerncap.workflows.fidelity import Fidelity
 
 
@@ -28,18 +29,36 @@ def inspect(
     """Show kernel, call with typed arguments, target, versions and memory by class; no memory data is read or moved."""
     from kerncap.cli.bundle_text import describe, describe_json
     from kerncap.transport import open_any
+    from kerncap.triton.pinned import describe as describe_triton
     from kerncap.workflows.fidelity import fidelity_of
 
     set_verbosity(verbose)
     opened = open_any(bundle, plain_http=plain_http)
     found = fidelity_of(bundle) if fidelity else None
+    triton = _triton(opened)
     if as_json:
         extra = {} if found is None else {"fidelity": found.to_json()}
+        extra |= {} if triton is None else {"triton": triton}
         print_json({**describe_json(opened), "bundle": bundle, **extra})
     else:
         say(describe(opened, regions=verbose > 0))
+        if triton is not None:
+            say("\n" + describe_triton(triton))
         if found is not None:
             say(fidelity_text(found))
+
+
+def _triton(opened: Bundle) -> dict[str, Any] | None:
+    """How Triton was called. It lies beside the source: of a bundle in a registry it is not fetched."""
+    from kerncap.errors import KerncapError
+    from kerncap.triton.pinned import pinned_of
+
+    try:
+        return pinned_of(opened)
+    except KerncapError as error:
+        if error.code not in ("bundle.missing-blob", "usage.not-local"):
+            raise
+        return None
 
 
 def fidelity_text(fidelity: Fidelity) -> str:

@@ -78,6 +78,12 @@ WorkgroupOption = Annotated[
     str | None,
     typer.Option("--workgroup", metavar="X[xYxZ]", help="Only with this workgroup.", rich_help_panel=WHICH_DISPATCH),
 ]
+TrialsOption = Annotated[
+    bool,
+    typer.Option(
+        "--trials", help="Dispatches of a Triton autotuner's trials count as well.", rich_help_panel=WHICH_DISPATCH
+    ),
+]
 WhenOption = Annotated[
     list[str] | None,
     typer.Option(

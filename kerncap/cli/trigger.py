@@ -22,6 +22,7 @@ def trigger(
     dispatch: options.DispatchOption = 0,
     grid: options.GridOption = None,
     workgroup: options.WorkgroupOption = None,
+    trials: options.TrialsOption = False,
     when: options.WhenOption = None,
     budget: options.BudgetOption = None,
     source_dir: options.SourceDirOption = None,
@@ -56,6 +57,7 @@ def trigger(
         parse_dims("--workgroup", workgroup),
         when=parse_conditions(when or ()),
         budget_bytes=budget,
+        trials=trials,
     )
     options.check_seconds("--timeout", timeout, "300")
     options.check_after(after)

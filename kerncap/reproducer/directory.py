@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -34,17 +35,39 @@ def write_reproducer(directory: Path, capture: Capture) -> None:
         "tool": tool_version(),
     }
     (directory / "reproducer.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("kerncap.reproducer"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
-    text = environment.get_template("Makefile.j2").render(
+    pinned = _pinned(directory)
+    text = _template("Makefile.j2").render(
         kernel=_one_line(capture.kernel.demangled or capture.kernel.name),
         target=capture.code_object.target,
         variant=VARIANT,
-        source=(directory / "compile.json").is_file(),
-        main=_main_file(directory),
+        source=(directory / "compile.json").is_file() or bool(pinned and pinned.get("entry")),
+        main="src/kernel_variant.py" if pinned else _main_file(directory),
     )
     (directory / "Makefile").write_text(text, encoding="utf-8")
+    if pinned is not None and pinned.get("entry"):
+        text = triton_script(capture.kernel.name, str(pinned.get("triton")))
+        (directory / "reproducer.py").write_text(text, encoding="utf-8")
+
+
+def triton_script(kernel: str, version: str) -> str:
+    """reproducer.py of a Triton kernel."""
+    return _template("reproducer.py.j2").render(kernel=_one_line(kernel), triton=_one_line(version))
+
+
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("kerncap.reproducer"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    return environment.get_template(name)
+
+
+def _pinned(directory: Path) -> dict[str, Any] | None:
+    """Of a Triton kernel; checked by who uses what it says."""
+    try:
+        document = json.loads((directory / "triton.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _one_line(text: str) -> str:

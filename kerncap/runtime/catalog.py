@@ -17,9 +17,11 @@ import jinja2
 
 from kerncap.errors import HostError, UsageError
 
-Role = Literal["base", "toolchain", "dev", "runtime", "apps"]
-# Roles of a suite; "apps" are images of real programs, by their own names.
+Role = Literal["base", "toolchain", "dev", "runtime", "triton", "apps"]
+# Roles of a suite that are built unless others are named; "apps" are images of real programs, by their own names.
 ROLES: tuple[Role, ...] = ("base", "toolchain", "dev", "runtime")
+# Built when it is named.
+OPTIONAL_ROLES: tuple[Role, ...] = ("triton",)
 
 DEFAULT_SUITE = "trixie"
 
@@ -51,12 +53,24 @@ class App:
 
 
 @dataclass(frozen=True)
+class Triton:
+    """The Triton of one suite: a wheel for its Python, what a launch needs beside it, switches."""
+
+    suite: str
+    version: str
+    python: str
+    packages: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Catalog:
     """images.toml and the templates beside it."""
 
     folder: Path
     bases: dict[str, Base]
     apps: dict[str, App]
+    triton: dict[str, Triton]
     default_suites: tuple[str, ...]
     packages: dict[str, tuple[str, ...]]
     requirements: tuple[str, ...]
@@ -73,6 +87,15 @@ class Catalog:
         """The Dockerfile of one image."""
         packages = {key: list(value) for key, value in self.packages.items()}
         return self._template(role).render(base=base, name=base.name, packages=packages, version=version)
+
+    def triton_of(self, suite: str) -> Triton:
+        """Raises: UsageError `usage.no-triton`."""
+        return _named(self.triton, suite, what="base image with a Triton", code="usage.no-triton")
+
+    def render_triton(self, triton: Triton) -> str:
+        """The Dockerfile of a suite's runtime image with Triton."""
+        parent = image_name("runtime", triton.suite)
+        return self._template("triton").render(triton=triton, name=triton.suite, parent=parent)
 
     def render_app(self, app: App) -> str:
         """The Dockerfile of one image of real programs."""
@@ -95,10 +118,10 @@ def _named(known: Mapping[str, _T], name: str, *, what: str, code: str) -> _T:
 
 
 def image_name(role: Role, suite: str) -> str:
-    """`kerncap/runtime:trixie`, `kerncap/apps:llama`. KERNCAP_IMAGE_NAMESPACE replaces `kerncap` for dev and runtime
-    images, so that two checkouts on one engine do not overwrite each other's; the others have none of a checkout's
-    code."""
-    own = role in ("dev", "runtime")
+    """`kerncap/runtime:trixie`, `kerncap/apps:llama`. KERNCAP_IMAGE_NAMESPACE replaces `kerncap` for dev, runtime and
+    triton images, so that two checkouts on one engine do not overwrite each other's; the others have none of a
+    checkout's code."""
+    own = role in ("dev", "runtime", "triton")
     namespace = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap") if own else "kerncap"
     return f"{namespace}/{role}:{suite}"
 
@@ -125,6 +148,7 @@ def load(root: Path | None = None) -> Catalog:
             folder=folder,
             bases={name: _base(name, entry) for name, entry in data["bases"].items()},
             apps={name: _app(name, entry) for name, entry in data["apps"].items()},
+            triton={name: _triton(name, entry) for name, entry in data["triton"].items()},
             default_suites=tuple(data["default"]["suites"]),
             packages={key: tuple(value) for key, value in data["packages"].items()},
             requirements=tuple(data["wheels"]["requirements"]),
@@ -153,3 +177,7 @@ def _base(name: str, entry: dict[str, Any]) -> Base:
 
 def _app(name: str, entry: dict[str, Any]) -> App:
     return App(name=name, title=entry["title"], suite=entry["suite"], packages=tuple(entry["packages"]))
+
+
+def _triton(suite: str, entry: dict[str, Any]) -> Triton:
+    return Triton(suite, entry["version"], entry["python"], tuple(entry["packages"]), dict(entry["environment"]))

@@ -33,7 +33,8 @@ _log = logging.getLogger(__name__)
 
 _BUNDLE = "/bundle"
 _BUNDLE_TAR = "/bundle.kcap.tar"
-_BUNDLE_PARTS = ("oci-layout", "index.json", "blobs", "capture", "capture.json", "src", "vfs.yaml", "compile.json")
+_SOURCE_PARTS = ("src", "vfs.yaml", "compile.json", "triton.json")
+_BUNDLE_PARTS = ("oci-layout", "index.json", "blobs", "capture", "capture.json", *_SOURCE_PARTS)
 VARIANT_AT = "/variant.hsaco"
 _COLLECTED = "/tmp/collected"
 _CREATION_S = 5.0  # for the engine to finish creating a container that nobody waits for any more

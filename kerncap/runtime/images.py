@@ -24,7 +24,7 @@ from docker import DockerClient
 from kerncap import proc
 from kerncap.errors import HostError, typed
 from kerncap.runtime import catalog, engine
-from kerncap.runtime.catalog import App, Base, Catalog, Role
+from kerncap.runtime.catalog import App, Base, Catalog, Role, Triton
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ NATIVE_FILES = ("kerncap-isa", "kerncap-replay", "libkerncap.so", "libkerncap-vg
 _ROOTFS_TIMEOUT_S = 1800
 _NATIVE_TIMEOUT_S = 3600
 _PIP_TIMEOUT_S = 600
+_MANYLINUX = ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64", "manylinux2014_x86_64")
 
 Say = Callable[[str], None]
 
@@ -89,16 +90,19 @@ class Builder:
         bases = [self._catalog.base(name) for name in suites or self._catalog.default_suites]
         for base in bases:
             self._base(base)
-            if "toolchain" in roles or "dev" in roles or "runtime" in roles:
+            if any(role in roles for role in ("toolchain", "dev", "runtime", "triton")):
                 self._toolchain(base)
-            if "dev" in roles or "runtime" in roles:
+            if any(role in roles for role in ("dev", "runtime", "triton")):
                 native = self._native(base)
                 package = self._package()
                 if "dev" in roles:
                     self._dev(base, native, package)
-                if "runtime" in roles:
+                if "runtime" in roles or "triton" in roles:
                     self._runtime(base, native, package)
-        return [state for base in bases for state in _states(self._client, base.name, base.image)]
+                if "triton" in roles:
+                    self._triton(self._catalog.triton_of(base.name))
+        states = [state for base in bases for state in _states(self._client, base.name, base.image)]
+        return states + self._triton_states(tuple(base.name for base in bases))
 
     def build_apps(self, names: tuple[str, ...]) -> list[ImageState]:
         """Raises: UsageError for an unknown name; HostError when a step fails."""
@@ -109,6 +113,10 @@ class Builder:
             self._toolchain(base)
             self._app(app)
         return [_state(self._client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
+
+    def _triton_states(self, suites: tuple[str, ...]) -> list[ImageState]:
+        names = [name for name in suites if name in self._catalog.triton]
+        return [_state(self._client, catalog.image_name("triton", name), "triton", name) for name in names]
 
     def _base(self, base: Base) -> None:
         if base.kind == "registry":
@@ -150,6 +158,19 @@ class Builder:
         files = {**self._wheels(), **native, **package, "entrypoint": (entrypoint.read_bytes(), 0o755)}
         dockerfile = self._catalog.render("runtime", base, self._version)
         self._image("runtime", base.name, dockerfile, files, parent=base.image)
+
+    def _triton(self, triton: Triton) -> None:
+        folder = self._root / "build" / "wheels" / f"triton-{triton.version}-{triton.python}"
+        if not list(folder.glob("*.whl")):
+            self._say(f"Triton {triton.version} for Python {triton.python}: fetching (190 MB)")
+            abi = "cp" + triton.python.replace(".", "")
+            tags = [word for tag in _MANYLINUX for word in ("--platform", tag)]
+            tags += ["--python-version", triton.python, "--implementation", "cp", "--abi", abi, "--abi", "abi3"]
+            folder.mkdir(parents=True, exist_ok=True)
+            self._pip("download", "--only-binary=:all:", *tags, "--dest", str(folder), f"triton=={triton.version}")
+        files = {f"triton/{path.name}": (path.read_bytes(), 0o644) for path in sorted(folder.glob("*.whl"))}
+        parent = catalog.image_name("runtime", triton.suite)
+        self._image("triton", triton.suite, self._catalog.render_triton(triton), files, parent=parent)
 
     def _app(self, app: App) -> None:
         parent = catalog.image_name("toolchain", app.suite)
@@ -267,6 +288,8 @@ def list_images() -> list[ImageState]:
     apps = known.apps.values() if known else ()
     with engine.connect() as client:
         states = [state for suite, base_image in suites.items() for state in _states(client, suite, base_image)]
+        triton = known.triton if known else ()
+        states += [_state(client, catalog.image_name("triton", name), "triton", name) for name in triton]
         return states + [_state(client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
 
 

@@ -19,7 +19,7 @@ from kerncap.bundle.content import write_code_object
 from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
-from kerncap.capture.seal import add_facts, add_self_check
+from kerncap.capture.seal import add_arguments, add_facts, add_self_check
 from kerncap.capture.tool import describe_status, require_patterns
 from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError, typed
 from kerncap.names import base_name
@@ -27,6 +27,9 @@ from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import SourceRequest, Wanted, carry_source
+from kerncap.triton.call import names_and_types
+from kerncap.triton.pinned import pin
+from kerncap.triton.records import read_records
 from kerncap.verdict.write_set import TracedSet, read_trace
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -131,11 +134,11 @@ def _extracted(
         for captured, place in zip(found, places, strict=True):
             (partial / place).mkdir(exist_ok=True)
             captured.directory.rename(partial / place / "capture")
-        remove_tree(work)
         source_errors = []
-        for place in places:
-            source_errors.append(_seal(request, partial / place))
+        for captured, place in zip(found, places, strict=True):
+            source_errors.append(_seal(request, partial / place, captured.records or work))
             write_reproducer(partial / place, open_bundle(partial / place).capture)
+        remove_tree(work)
     return tuple(
         _one(request.output / place, captured, source_error)
         for place, captured, source_error in zip(places, found, source_errors, strict=True)
@@ -148,14 +151,20 @@ def _one(directory: Path, captured: Captured, source_error: CompileError | None)
     return Extracted(directory, bundle, captured.returncode, self_check, source_error)
 
 
-def _seal(request: Request, partial: Path) -> CompileError | None:
+def _seal(request: Request, partial: Path, records_dir: Path) -> CompileError | None:
     order, capture_dir = request.order, partial / "capture"
     add_facts(capture_dir, device_class=order.device.kind, command=order.command, environment=os.environ)
     bundle = open_bundle(partial)
+    records = read_records(records_dir, bundle.capture.code_object.digest)
+    if records is not None:
+        add_arguments(capture_dir, names_and_types(records.kernel.get("signature") or []))
+        bundle = open_bundle(partial)
     if bundle.capture.status == "completed":
         _self_check(request, bundle, capture_dir)
     else:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
+    if records is not None:
+        return pin(partial, bundle.capture, records)
     if not request.source.wanted:
         return None
     kernel, target = bundle.capture.kernel, bundle.capture.code_object.target

@@ -88,7 +88,7 @@ def watched_source(reproducer: Path) -> Path:
             code="usage.not-a-reproducer",
             hint=typed("kerncap", "unpack", reproducer, "DIR"),
         )
-    if not (reproducer / "compile.json").is_file():
+    if not any((reproducer / name).is_file() for name in ("compile.json", "triton.json")):
         raise CompileError(
             "the reproducer carries no source",
             code="compile.no-source",

@@ -16,12 +16,16 @@ from typing import Any
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
-from kerncap.bundle.outputs import new_file
-from kerncap.errors import KerncapError, UsageError, error_from_code, typed
+from kerncap.bundle.outputs import give_final_name, new_file
+from kerncap.errors import CompileError, KerncapError, UsageError, error_from_code, typed
+from kerncap.reproducer import triton_script
 from kerncap.runtime import catalog, containers
 from kerncap.scratch import Scratch
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
-from kerncap.source.recompile import Recompiled, original_compiler_major, recompile
+from kerncap.source.compiler import has_kernel
+from kerncap.source.recompile import original_compiler_major, recompile
+from kerncap.triton import pinned
+from kerncap.triton import recompile as triton
 
 # Beside the compiler: start of the container, the bundle's source unpacked, the result sent.
 _AROUND_COMPILE_S = 60.0
@@ -53,18 +57,33 @@ def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOU
     bundle = open_bundle(path)
     mangled = bundle.capture.kernel.name
     if not bundle.sealed:
-        return _outcome(recompile(_folder(bundle), output, mangled, timeout_s=timeout_s))
+        return _recompiled(_folder(bundle), output, mangled, timeout_s)
     with Scratch("kerncap-source-") as scratch:
         bundle.extract_source(Path(scratch))
-        return _outcome(recompile(Path(scratch), output, mangled, timeout_s=timeout_s))
+        return _recompiled(Path(scratch), output, mangled, timeout_s)
+
+
+def _recompiled(folder: Path, output: Path, mangled: str, timeout_s: float) -> Outcome:
+    if not (folder / pinned.NAME).is_file():
+        made = recompile(folder, output, mangled, timeout_s=timeout_s)
+        return Outcome(made.output, made.compiler, made.difference)
+    document = pinned.read_pinned((folder / pinned.NAME).read_bytes(), what=pinned.NAME)
+    script = triton_script(mangled, document["triton"])
+    with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
+        # Under its own name only when it has the kernel.
+        made_by = triton.recompile(folder, script, Path(scratch, "kernel.hsaco"), timeout_s=timeout_s)
+        if not has_kernel(made_by.output, mangled):
+            raise CompileError(
+                f"the compiled source has no kernel {mangled}",
+                code="compile.no-kernel",
+                hint="edit src/kernel_variant.py  # and keep the kernel's name",
+            )
+        give_final_name(made_by.output, output)
+    return Outcome(output, made_by.compiler, made_by.difference)
 
 
 def _folder(bundle: Bundle) -> Path:
     return Path(bundle.name)
-
-
-def _outcome(made: Recompiled) -> Outcome:
-    return Outcome(made.output, made.compiler, made.difference)
 
 
 @dataclass(frozen=True)
@@ -123,6 +142,9 @@ def recompile_source(path: str, output: Path, *, trust: bool, sandbox: Sandbox |
 
 def _image_for(bundle: Bundle) -> str:
     """The runtime image whose clang is of the major version that compiled the original, else the default one."""
+    wanted = _triton_version(bundle)
+    if wanted is not None:
+        return catalog.image_name("triton", _suite_with_triton(wanted))
     major = _original_major(bundle)
     suite = catalog.DEFAULT_SUITE
     if major is not None and catalog.find_checkout() is not None:
@@ -130,6 +152,22 @@ def _image_for(bundle: Bundle) -> str:
             if any(re.fullmatch(rf"(clang|lld|rocm-device-libs)-{major}", package) for package in base.packages):
                 suite = name
     return catalog.image_name("runtime", suite)
+
+
+def _triton_version(bundle: Bundle) -> str | None:
+    """The release that compiled the original; None: it is no Triton kernel."""
+    document = pinned.pinned_of(bundle)
+    return None if document is None else str(document["triton"])
+
+
+def _suite_with_triton(wanted: str) -> str:
+    """The suite whose image has that release, else the one with the newest."""
+    if catalog.find_checkout() is None:
+        return catalog.DEFAULT_SUITE
+    known = catalog.load().triton
+    exact = [suite for suite, has in known.items() if has.version == wanted]
+    newest = sorted(known, key=lambda suite: [int(part) for part in known[suite].version.split(".")])
+    return (exact or newest[-1:] or [catalog.DEFAULT_SUITE])[0]
 
 
 def _original_major(bundle: Bundle) -> int | None:

@@ -29,6 +29,7 @@ struct Job {
   std::uint64_t queue_index = 0;
   std::uint64_t match_index = 0;  // among those that match by name and geometry
   Json trigger;                   // the condition that it meets, as far as that is known; null without
+  bool trial = false;             // an autotuner's
 };
 
 class Candidates {

@@ -9,6 +9,7 @@
 #include "intercept/reports.hpp"
 #include "intercept/threads.hpp"
 #include "intercept/tool.hpp"
+#include "intercept/trials.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -68,7 +69,7 @@ std::optional<Capture::Wanted> Capture::meets(const KernelEntry& kernel, const v
 
 bool Capture::begin(QueueState& queue, const KernelEntry& kernel, const Packet& packet, std::uint64_t queue_index, Wanted wanted,
                     hsa_amd_queue_intercept_packet_writer writer) noexcept {
-  Job job{&queue, &kernel, packet, queue_index, wanted.match_index, std::move(wanted.trigger)};
+  Job job{&queue, &kernel, packet, queue_index, wanted.match_index, std::move(wanted.trigger), trials().is_tried(kernel.name)};
   try {
     if (candidates_) return enlist(std::move(job), writer);
     if (!take_claim(control_.work_dir)) {

@@ -15,6 +15,7 @@ CaptureFacts Capture::describe_target() {
   facts.packet = job_.packet;
   facts.match_index = job_.match_index;
   facts.trigger = job_.trigger;
+  facts.trial = job_.trial;
   facts.queue_index = job_.queue_index;
   facts.kernel = job_.kernel;
   describe_code(facts);

@@ -70,6 +70,7 @@ Control read_control(const std::filesystem::path& path) {
   if (!fields.is_null("when")) control.when = read_predicates(document.at("when"), error_code);
   if (!fields.is_null("sequence")) control.sequence = sequence_of(fields.object("sequence"));
   if (!fields.is_null("budget_bytes")) control.budget_bytes = fields.u64("budget_bytes");
+  if (fields.has("trials")) control.trials = fields.boolean("trials");
   if (fields.has("after")) {
     const auto& after = fields.string("after");
     if (after != "continue" && after != "stop") fields.fail("after", "\"continue\" or \"stop\"");

@@ -46,6 +46,7 @@ struct Control {
   std::optional<std::uint64_t> budget_bytes;  // of the memory before a dispatch that may meet them; absent: half of the free space
   double after_ms = 0;  // dispatches before this, from the loading of the tool on, do not count
   std::optional<SequenceControl> sequence;
+  bool trials = false;  // dispatches of an autotuner's trials count as well
   bool stop_after = false;
   Ranks ranks;
   double timeout_s = 300;

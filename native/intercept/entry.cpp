@@ -20,6 +20,7 @@
 #include "intercept/rank.hpp"
 #include "intercept/reports.hpp"
 #include "intercept/tool.hpp"
+#include "intercept/trials.hpp"
 
 #define KERNCAP_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -135,6 +136,26 @@ KERNCAP_EXPORT const char* kerncap_regex_error(const char* pattern) {
     said = error.what();
   }
   return said.c_str();
+}
+
+// From the shim in a Python application that is about to end by _exit, which runs no handlers (multiprocessing's children do).
+KERNCAP_EXPORT void kerncap_before_exit() { kerncap::intercept::exit_handler(); }
+
+// From Triton's shim in the application: dispatches of this kernel are an autotuner's trials from here on, and no more.
+KERNCAP_EXPORT void kerncap_trials_begin(const char* kernel) {
+  try {
+    kerncap::intercept::trials().begin(kernel);
+  } catch (const std::exception& error) {
+    kerncap::log::error(std::string("a trial may be taken for a launch: ") + error.what());
+  }
+}
+
+KERNCAP_EXPORT void kerncap_trials_end(const char* kernel) {
+  try {
+    kerncap::intercept::trials().end(kernel);
+  } catch (const std::exception& error) {
+    kerncap::log::error(std::string("a launch may be taken for a trial: ") + error.what());
+  }
 }
 
 KERNCAP_EXPORT void* rocprofiler_configure(std::uint32_t, const char*, std::uint32_t, void*) {

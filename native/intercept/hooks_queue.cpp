@@ -14,6 +14,7 @@
 #include "intercept/hsa_api.hpp"
 #include "intercept/packets.hpp"
 #include "intercept/starting.hpp"
+#include "intercept/trials.hpp"
 
 namespace kerncap::intercept {
 namespace {
@@ -52,6 +53,14 @@ void time_packets(DispatchTimer& timer, QueueState& state, std::span<const Packe
   writer(batch.data(), batch.size());
 }
 
+// An autotuner's, unless these are wanted, or every dispatch of a queue counts.
+bool is_trial(const Control& control, KernelEntry& kernel) {
+  const bool all_count = control.trials || (control.sequence && control.sequence->per_queue);
+  if (all_count || !trials().is_tried(kernel.name)) return false;
+  kernel.trials.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 // Runs under the runtime's lock of this queue: nothing here may wait.
 void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) noexcept {
@@ -73,6 +82,7 @@ void on_packets(const void* packets, std::uint64_t count, std::uint64_t, void* d
                if (kernel == nullptr) return false;
                kernel->dispatches.fetch_add(1, std::memory_order_relaxed);
                if (!kernel->matched.load(std::memory_order_relaxed)) return false;
+               if (is_trial(capture.control(), *kernel)) return false;
                auto wanted = capture.wants(*kernel, packet, index);
                if (!wanted) return false;
                flush();

@@ -152,6 +152,7 @@ void KernelRegistry::select(KernelSelector selector) {
   selector_ = std::move(selector);
   for (const auto& entry : entries_) {
     entry->dispatches.store(0, std::memory_order_relaxed);
+    entry->trials.store(0, std::memory_order_relaxed);
     entry->matched = selector_.matches(entry->name, entry->demangled);
   }
 }

@@ -40,6 +40,7 @@ struct KernelEntry {
   std::uint32_t kernarg_size_attribute = 0;
   std::atomic<bool> matched{false};
   std::atomic<std::uint64_t> dispatches{0};
+  std::atomic<std::uint64_t> trials{0};  // of these an autotuner's, which are not meant
 };
 
 // Insert under a lock, find without one. Grows by publishing a bigger table; old tables are kept (a reader may hold one).

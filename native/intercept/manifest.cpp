@@ -108,6 +108,7 @@ Json dispatch_document(const DispatchFacts& facts) {
                    {"header", dispatch.header},
                    {"packet", hex_of(&facts.packet, sizeof facts.packet)}};
   if (facts.match_index) document["match_index"] = *facts.match_index;
+  if (facts.trial) document["trial"] = true;
   return document;
 }
 

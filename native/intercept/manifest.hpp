@@ -28,6 +28,7 @@ struct DispatchFacts {
   std::optional<std::uint64_t> match_index;
   std::uint64_t queue_index = 0;
   Json trigger;  // what made this the target; null without conditions
+  bool trial = false;  // of an autotuner
   const KernelEntry* kernel = nullptr;
   LoadedCode code;
   std::optional<KernelDescription> description;

@@ -42,6 +42,7 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
     list.push_back({{"name", kernel.name},
                     {"demangled", kernel.demangled},
                     {"dispatches", kernel.dispatches.load(std::memory_order_relaxed)},
+                    {"trials", kernel.trials.load(std::memory_order_relaxed)},
                     {"matched", kernel.matched.load()}});
   });
   Json geometries = Json::array();

@@ -18,7 +18,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"cli"}),
     frozenset({"workflows"}),
-    frozenset({"capture", "source", "transport", "runtime", "verdict", "reproducer"}),
+    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer"}),
     frozenset({"bundle", "results"}),
     frozenset({"native", "proc", "names", "scratch", "limits"}),
     frozenset({"errors"}),

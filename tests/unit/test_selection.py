@@ -37,6 +37,7 @@ def test_what_the_control_file_says() -> None:
         "after_ms": 1.5,
         "when": [],
         "budget_bytes": None,
+        "trials": False,
     }
     assert wanted.accepts((64, 2, 1), (8, 8, 8))
     assert not wanted.accepts((64, 1, 1), (8, 8, 8))

@@ -1,0 +1,1 @@
+"""Triton: the shim that records what was compiled and launched, and what is made of its records."""

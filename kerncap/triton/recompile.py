@@ -1,0 +1,97 @@
+"""Compiles a carried Triton kernel again: runs its reproducer script with a Python that has Triton.
+
+In: a directory with `src/`, `triton.json` and the script, all but the script possibly a stranger's. Out: a code object.
+Source is arbitrary Python: the recompile workflow decides where this may run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerncap import proc
+from kerncap.errors import CompileError, HostError, typed
+from kerncap.scratch import Scratch
+from kerncap.triton.pinned import NAME, read_pinned
+
+PYTHON_VARIABLE = "KERNCAP_TRITON_PYTHON"
+_LOOK_TIMEOUT_S = 120.0
+_LAST_LINES = 30
+_KEPT = (
+    "PATH",
+    "PYTHONPATH",
+    "LANG",
+    "LC_ALL",
+    "TRITON_HIP_LLD_PATH",
+    "TRITON_LIBHIP_PATH",
+    "LD_LIBRARY_PATH",
+    "VIRTUAL_ENV",
+)
+
+
+@dataclass(frozen=True)
+class Recompiled:
+    """The code object, the Triton that made it, and how it differs from the original's (None: it does not)."""
+
+    output: Path
+    compiler: str
+    difference: str | None
+
+
+def recompile(directory: Path, script: str, output: Path, *, timeout_s: float) -> Recompiled:
+    """`script` is run with `directory`'s source; the code object is written to `output`, which must not exist.
+
+    Raises: CompileError `compile.no-source`, `compile.failed`, `compile.timeout`; HostError `host.no-triton`;
+    BundleError.
+    """
+    pinned = read_pinned((directory / NAME).read_bytes(), what=NAME)
+    if pinned["entry"] is None:
+        raise CompileError("the bundle carries no source of this Triton kernel", code="compile.no-source")
+    python, version = find_triton()
+    with Scratch("kerncap-triton-") as scratch:
+        folder = Path(scratch)
+        (folder / "src").symlink_to((directory / "src").absolute())
+        (folder / NAME).symlink_to((directory / NAME).absolute())
+        (folder / "reproducer.py").write_text(script, encoding="utf-8")
+        environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
+        environment |= {"HOME": scratch, "TRITON_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        argv: list[str | Path] = [python, folder / "reproducer.py", "-o", output.absolute()]
+        done = proc.run(argv, timeout_s=timeout_s, cwd=folder, env=environment, keep_bytes=1 << 20)
+        if done.timed_out:
+            raise CompileError(
+                f"Triton took more than {timeout_s:g} s", code="compile.timeout", hint=f"--timeout {timeout_s * 4:g}"
+            )
+        if not done.ok or not output.is_file():
+            raise _failed(done, folder)
+    difference = None
+    if version != pinned["triton"]:
+        difference = f"compiled by Triton {version}, the original by {pinned['triton']}"
+    return Recompiled(output, f"Triton {version}", difference)
+
+
+def find_triton() -> tuple[str, str]:
+    """A Python with Triton, and Triton's version. Raises: HostError `host.no-triton`."""
+    named = os.environ.get(PYTHON_VARIABLE)
+    for python in [named] if named else [sys.executable, "python3"]:
+        argv = [python, "-c", "import triton; print(triton.__version__)"]
+        done = proc.run(argv, timeout_s=_LOOK_TIMEOUT_S)
+        found = re.fullmatch(r"\d+\.\d+\S*", done.text.strip().rpartition("\n")[2])
+        if done.ok and found:
+            return python, found[0]
+    raise HostError(
+        f"no Triton is installed for {named or 'the Python here'}",
+        code="host.no-triton",
+        hint="kerncap recompile BUNDLE -o FILE  # in the sandbox, after: kerncap image build --only triton",
+    )
+
+
+def _failed(done: proc.Completed, folder: Path) -> CompileError:
+    """With the names of files that a person can edit."""
+    said = (done.error_text + done.text).replace(f"{folder}{os.sep}", "")
+    tail = "\n".join(said.strip().splitlines()[-_LAST_LINES:])
+    return CompileError(
+        f"Triton refused the source:\n{tail}", code="compile.failed", hint=typed("edit", Path("src/kernel_variant.py"))
+    )

@@ -1,0 +1,1 @@
+"""A user's package of kernels: helpers in modules of their own, relative imports, constants."""

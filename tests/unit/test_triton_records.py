@@ -1,0 +1,401 @@
+"""Triton's records and what is made of them: the source that is cut out, the call, the document of a stranger.
+
+The shim itself runs under a Triton of a few lines here; the real one does in tests/triton.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerncap.errors import BundleError, CompileError
+from kerncap.triton.call import names_and_types
+from kerncap.triton.pinned import call_lines, describe, read_pinned
+from kerncap.triton.records import Records, read_records
+from kerncap.triton.source import source_files
+
+SHIM = Path(__file__).resolve().parents[2] / "kerncap" / "triton" / "shim"
+DIGEST = "sha256:" + "1" * 64
+
+
+def records(
+    modules: dict[str, str], function: tuple[str, str], values: dict[str, dict[str, Any]] | None = None, **more: Any
+) -> Records:
+    listed = {
+        name: {"name": name, "package": name.rpartition(".")[0], "file": f"{name}.py", "text": text}
+        for name, text in modules.items()
+    }
+    functions = {
+        (function[0], function[1]): {"module": function[0], "name": function[1], "values": {}, "local": [], **more}
+    }
+    kernel = {"hsaco": DIGEST, "name": function[1], "function": list(function)}
+    return Records({"known": True}, kernel, (), {}, functions, listed, values or {}, ())
+
+
+def loads(text: str) -> set[str]:
+    """Names that a module binds."""
+    return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+
+
+MAIN = """
+import os, torch
+import triton
+import triton.language as tl
+from mathkit.helpers import scale as scaled
+import mathkit.more
+
+DEVICE = torch.device("cuda")
+BLOCK = 128
+SIZE = compute_size()
+UNUSED = 7
+
+def configs():
+    return [triton.Config({"B": BLOCK})]
+
+@triton.autotune(configs=configs(), key=["n"])
+@triton.jit
+def kernel(x, n, B: tl.constexpr):
+    SIZE_HERE = n
+    at = tl.arange(0, B)
+    tl.store(x + at, scaled(tl.load(x + at)) + SIZE + mathkit.more.shift(at))
+
+@triton.jit
+def other(x):
+    pass
+
+def main():
+    kernel[(1,)](torch.zeros(8), 8)
+"""
+HELPERS = "import triton\nfrom .more import FACTOR\n\n@triton.jit\ndef scale(v):\n    return v * FACTOR\n"
+MORE = "import triton\nFACTOR = 3.0\nOTHER = 4\n\n@triton.jit\ndef shift(v):\n    return v + OTHER\n"
+
+
+def test_what_a_kernel_needs_and_no_more() -> None:
+    found = records(
+        {"__main__": MAIN, "mathkit.helpers": HELPERS, "mathkit.more": MORE},
+        ("__main__", "kernel"),
+        {"__main__": {"SIZE": 4096}},
+    )
+    files, entry = source_files(found)
+    assert entry == "kernel"
+    assert set(files) == {
+        "src/kernel_variant.py",
+        "src/mathkit/__init__.py",
+        "src/mathkit/helpers.py",
+        "src/mathkit/more.py",
+    }
+    main = files["src/kernel_variant.py"]
+    assert loads(main) == {"configs", "kernel"}
+    assert '@triton.autotune(configs=configs(), key=["n"])\n@triton.jit\ndef kernel' in main
+    assert "SIZE = 4096" in main  # a call computed it
+    assert "BLOCK = 128" in main
+    assert "from mathkit.helpers import scale as scaled" in main
+    for gone in ("torch", "UNUSED", "DEVICE", "os", "def main"):
+        assert gone not in main.replace("mathkit.more", "")
+    assert "from mathkit.more import FACTOR" in files["src/mathkit/helpers.py"]
+    assert "FACTOR = 3.0" in files["src/mathkit/more.py"]
+    for text in files.values():
+        compile(text, "source", "exec")
+
+
+def test_a_kernel_inside_a_function_has_what_it_closed_over() -> None:
+    inner = "    @triton.jit\n    def kernel(x, B: tl.constexpr):\n        tl.store(x, WIDTH + B)\n"
+    text = f"import triton\nimport triton.language as tl\n\ndef make(WIDTH):\n{inner}    return kernel\n"
+    found = records({"app": text}, ("app", "make.<locals>.kernel"), text=inner, values={}, local=["WIDTH"])
+    found.functions[("app", "make.<locals>.kernel")]["values"] = {"WIDTH": {"float": (1.5).hex()}}
+    files, entry = source_files(found)
+    assert entry == "kernel"
+    assert "WIDTH = 1.5" in files["src/kernel_variant.py"]
+    assert "\n@triton.jit\ndef kernel" in files["src/kernel_variant.py"]
+    assert "def make" not in files["src/kernel_variant.py"]
+
+
+def test_decorators_of_frameworks_are_left_out() -> None:
+    text = (
+        "import triton\nfrom torch._inductor.runtime import triton_heuristics\n\n"
+        "@triton_heuristics.pointwise(\n    size_hints={'x': 64},\n)\n@triton.jit\ndef triton_poi(x):\n    pass\n"
+    )
+    files, _ = source_files(records({"m": text}, ("m", "triton_poi")))
+    main = files["src/kernel_variant.py"]
+    assert "size_hints" not in main
+    assert "Left out, a framework's: @triton_heuristics.pointwise" in main
+    assert "torch" not in main
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "said"),
+    [
+        ("import triton\nTABLE = make()\n@triton.jit\ndef k(x):\n    TABLE\n", {"TABLE": {"other": "<Table>"}}, None),
+        ("import triton\nfrom elsewhere import f\n@triton.jit\ndef k(x):\n    f(x)\n", {}, "from elsewhere"),
+        ("import triton\n@triton.jit\ndef k(x:\n", {}, "m.py"),
+    ],
+)
+def test_what_cannot_be_carried_is_named(text: str, values: dict[str, Any], said: str | None) -> None:
+    found = records({"m": text}, ("m", "k"), {"m": values})
+    if said is None:  # what computed it is carried instead
+        assert "TABLE = make()" in source_files(found)[0]["src/kernel_variant.py"]
+        return
+    with pytest.raises(CompileError) as error:
+        source_files(found)
+    assert error.value.code == "compile.triton-source"
+    assert said in error.value.message
+
+
+def test_names_and_types_of_arguments() -> None:
+    signature = [["x", "*fp32"], ["B", "constexpr"], ["pair", {"tuple": ["*kbf16", "i32"]}], ["q", "*fp8e4nv"]]
+    assert names_and_types(signature) == [
+        ("x", "float*"),
+        ("pair.0", "__bf16*"),
+        ("pair.1", "int"),
+        ("q", "fp8e4nv*"),
+    ]
+
+
+def pinned(**more: Any) -> dict[str, Any]:
+    tensor = {"dtype": "torch.float32", "shape": [4, 8], "strides": [8, 1], "offset": 0}
+    tried = [
+        {"configuration": {"B": 128, "num_warps": 4}, "ms": {"float": (0.5).hex()}},
+        {"configuration": {"B": 64, "num_warps": 2}, "ms": {"float": (0.25).hex()}},
+        {"configuration": {"B": 32, "num_warps": 1}, "ms": None},
+    ]
+    document = {
+        "schema": "kerncap.triton/1",
+        "triton": "3.6.0",
+        "python": "3.14.0",
+        "kernel": "kernel",
+        "function": ["m", "kernel"],
+        "main": "src/kernel_variant.py",
+        "entry": "kernel",
+        "target": {"backend": "hip", "arch": "gfx942", "warp_size": 64},
+        "arguments": ["x", "n", "B", "flag"],
+        "signature": [["x", "*fp32"], ["n", "i32"], ["B", "constexpr"], ["flag", "constexpr"]],
+        "constants": [[[2], 64], [[3], {"constexpr": True}]],
+        "attributes": [[[0], [["tt.divisibility", 16]]]],
+        "options": {"num_warps": 2, "num_stages": 3},
+        "launch": {
+            "grid": [7, 2, 1],
+            "seen": True,
+            "ambiguous": False,
+            "arguments": [
+                {"name": "x", "type": "*fp32", "value": 4096, "tensor": tensor},
+                {"name": "n", "type": "i32", "value": 32, "tensor": None},
+            ],
+            "configuration": tried[1]["configuration"],
+            "tried": tried,
+            "heuristics": ["flag"],
+            "trial": False,
+        },
+        "problems": [],
+    }
+    return {**document, **more}
+
+
+def test_the_call_and_what_was_tried() -> None:
+    assert call_lines(pinned()) == [
+        "kernel[(7, 2)](",
+        "    x=tensor(torch.float32, shape=(4, 8), strides=(8, 1), at 0x1000),",
+        "    n=32,",
+        "    B=64,",
+        "    flag=True,",
+        "    num_warps=2, num_stages=3)",
+    ]
+    said = describe(pinned()).splitlines()
+    tried = said.index("configurations that were tried, fastest first")
+    assert [line.split() for line in said[tried + 1 :]] == [
+        ["*", "0.25", "ms", "B=64,", "num_warps=2"],
+        ["0.5", "ms", "B=128,", "num_warps=4"],
+        ["not", "timed", "B=32,", "num_warps=1"],
+    ]
+    assert "from heuristics: flag" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"main": "/etc/passwd"},
+        {"entry": "__import__('os').system('x')"},
+        {"target": {"backend": "cuda", "arch": "sm_90", "warp_size": 32}},
+        {"launch": {}},
+        {"signature": "x"},
+        {"schema": "kerncap.triton/2"},
+    ],
+)
+def test_a_strangers_document_is_checked(change: dict[str, Any]) -> None:
+    assert read_pinned(json.dumps(pinned()).encode(), what="triton.json")["kernel"] == "kernel"
+    with pytest.raises(BundleError):
+        read_pinned(json.dumps(pinned(**change)).encode(), what="triton.json")
+
+
+# --- the shim, under a Triton of a few lines --------------------------------------------------------------------------
+
+_TRITON = {
+    "__init__.py": "__version__ = '3.6.0'\n",
+    "compiler/__init__.py": "from .compiler import CompiledKernel\n",
+    "compiler/compiler.py": """
+import types
+class CompiledKernel:
+    def __init__(self, src, code):
+        self.src, self.asm, self._run = src, {"hsaco": code}, None
+        target = types.SimpleNamespace(backend="hip", arch="gfx942", warp_size=64)
+        self.metadata = Metadata(name=src.fn.fn.__name__, num_warps=4, target=target)
+    def _init_handles(self):
+        if self._run is None:
+            self._run = lambda *arguments: print("launched", *arguments[:3])
+    @property
+    def run(self):
+        self._init_handles()
+        return self._run
+class Metadata(types.SimpleNamespace):
+    def _asdict(self):
+        return dict(vars(self))
+""",
+    "runtime/__init__.py": "",
+    "runtime/jit.py": """
+class JITFunction:
+    def __init__(self, fn):
+        self.fn, self.arg_names = fn, list(fn.__code__.co_varnames[:fn.__code__.co_argcount])
+""",
+    "runtime/autotuner.py": """
+class Autotuner:
+    def __init__(self, fn, configs, call):
+        self.base_fn, self.configs, self.call = fn, configs, call
+    def _bench(self, *args, config, **meta):
+        self.call(config)
+        return [config.ms]
+    def run(self):
+        self.configs_timings = {c: self._bench(config=c) for c in self.configs}
+        self.best_config = min(self.configs, key=lambda c: c.ms)
+        self.call(self.best_config)
+class Heuristics:
+    def run(self, *args, **kwargs):
+        pass
+""",
+}
+_APPLICATION = """
+import triton
+from triton.compiler import CompiledKernel
+from triton.runtime.jit import JITFunction
+from triton.runtime.autotuner import Autotuner
+import types
+
+FACTOR = 3
+
+def kernel(x, n):
+    return x * FACTOR
+
+class Tensor:
+    dtype, shape = "torch.float32", (4, 2)
+    def data_ptr(self): return 4096
+    def stride(self): return (2, 1)
+    def storage_offset(self): return 0
+
+class Config:
+    def __init__(self, width, ms): self.width, self.ms = width, ms
+    def all_kwargs(self): return {"W": self.width}
+
+function = JITFunction(kernel)
+source = types.SimpleNamespace(fn=function, signature={"x": "*fp32", "n": "i32"}, constants={}, attrs={})
+compiled = CompiledKernel(source, b"code")
+def call(config):
+    compiled.run(2, 1, 1, None, None, None, None, None, None, Tensor(), 8)
+Autotuner(kernel, [Config(1, 0.5), Config(2, 0.25)], call).run()
+print("site:", __import__("sitecustomize").WHOSE)
+"""
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Path:
+    for name, text in _TRITON.items():
+        path = tmp_path / "lib" / "triton" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "lib" / "sitecustomize.py").write_text("WHOSE = 'the user'\n")
+    (tmp_path / "app.py").write_text(_APPLICATION)
+    (tmp_path / "records").mkdir()
+    return tmp_path
+
+
+def run_application(folder: Path, *, records: Path | None) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("KERNCAP")}
+    environment["PYTHONPATH"] = f"{SHIM}:{folder / 'lib'}"
+    if records is not None:
+        environment["KERNCAP_TRITON_RECORDS"] = str(records)
+    argv = [sys.executable, folder / "app.py"]
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_the_shim_records_kernels_launches_and_tunings(application: Path) -> None:
+    done = run_application(application, records=application / "records")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "launched 2 1 1\n" * 3 + "site: the user\n"
+    code = "sha256:" + hashlib.sha256(b"code").hexdigest()
+    found = read_records(application / "records", code)
+    assert found is not None
+    assert found.process["triton"] == "3.6.0"
+    assert found.process["known"] is True
+    assert (found.kernel["name"], found.kernel["options"]["num_warps"]) == ("kernel", 4)
+    assert found.kernel["signature"] == [["x", "*fp32"], ["n", "i32"]]
+    assert found.functions[("__main__", "kernel")]["values"] == {"FACTOR": 3}
+    assert [launch["trial"] for launch in found.launches] == [True, True, False]
+    last = found.launches[-1]
+    assert last["configuration"] == {"W": 2}
+    assert last["arguments"][0]["tensor"] == {
+        "va": 4096,
+        "dtype": "torch.float32",
+        "shape": [4, 2],
+        "strides": [2, 1],
+        "offset": 0,
+    }
+    tried = found.tunings[last["tuning"]]["tried"]
+    assert [float.fromhex(one["ms"]["float"]) for one in tried] == [0.5, 0.25]
+    assert read_records(application / "records", DIGEST) is None
+
+
+def test_without_records_the_shim_only_makes_way(application: Path) -> None:
+    done = run_application(application, records=None)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "site: the user" in done.stdout
+    assert not any((application / "records").iterdir())
+
+
+def test_a_shim_that_fails_says_so_and_does_no_harm(application: Path) -> None:
+    """A release whose insides are others, and a folder that is gone."""
+    path = application / "lib" / "triton" / "compiler" / "compiler.py"
+    path.write_text(path.read_text().replace("_init_handles", "_load"))
+    done = run_application(application, records=application / "records")
+    assert done.returncode == 0
+    assert "kerncap: triton: triton.compiler.compiler of Triton 3.6.0: AttributeError" in done.stderr
+    done = run_application(application, records=application / "gone")
+    assert done.returncode == 0
+    assert "launched 2 1 1" in done.stdout
+
+
+def test_a_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
+    lines = [{"record": "process", "triton": "3.9.0"}, {"record": "kernel", "hsaco": DIGEST, "name": "k"}]
+    text = "\n".join(map(json.dumps, lines)) + '\n{"record": "launch", "hsaco": "sha2'
+    (tmp_path / "triton-1.jsonl").write_text(text)
+    found = read_records(tmp_path, DIGEST)
+    assert found is not None
+    assert (found.process["triton"], found.launches) == ("3.9.0", ())
+
+
+def test_floats_are_compared_as_the_kernel_gets_them() -> None:
+    from kerncap.triton.call import _same
+
+    (as_single,) = struct.unpack("<f", struct.pack("<f", 1e-5))
+    assert _same({"float": (1e-5).hex()}, "fp32", as_single)
+    assert not _same({"float": (2e-5).hex()}, "fp32", as_single)
+    assert _same(-1, "i32", -1)
+    assert _same(True, "i1", 1)
+    assert not _same(7, "i32", 8)
+    assert _same(None, "*fp32", 0)
+    assert not _same({"tensor": {"va": 1}}, "*fp32", 2)
