@@ -14,7 +14,15 @@ from pathlib import Path
 from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.selection import Selection, dims_text
-from kerncap.capture.tool import Ended, alone_hint, describe_status, no_runtime, reported_error, run_under_tool
+from kerncap.capture.tool import (
+    Ended,
+    alone_hint,
+    describe_status,
+    no_word,
+    profile_hint,
+    reported_error,
+    run_under_tool,
+)
 from kerncap.errors import CaptureError, KerncapError, counted, typed
 from kerncap.names import near_names
 
@@ -140,7 +148,7 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         text = f"the application {status} before {before}" + (f"; {needs}" if needs else "")
         return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
-        return no_runtime(ended, order.command)
+        return no_word(ended, order.command, work_dir, profile_hint(order.command, order.device))
     return no_match(order, seen, status)
 
 

@@ -75,6 +75,7 @@ void start(HsaApiTable& table, const char* control_path) {
   // HIP 5.7.1 never calls hsa_shut_down, so OnUnload cannot be relied on.
   std::atexit(exit_handler);
   std::at_quick_exit(exit_handler);
+  say_loaded(tool().control.work_dir);
 }
 
 bool attach(HsaApiTable* table) noexcept {

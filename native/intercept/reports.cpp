@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/quiet_writes.hpp"
 #include "intercept/rank.hpp"
 
 namespace kerncap::intercept {
@@ -53,6 +54,7 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
                           {"dispatches", launch.dispatches},
                           {"first", launch.first}});
   }
+  const QuietWrites quiet;
   write_json_atomic(own_file(work_dir, "seen"), {{"schema", "kerncap.seen/1"},
                                                   {"pid", getpid()},
                                                   {"rank", own_rank_document()},
@@ -77,6 +79,7 @@ void write_profile(const std::filesystem::path& work_dir, const std::map<const K
                     {"max_ns", time.most},
                     {"squares_ns2", time.squares}});
   }
+  const QuietWrites quiet;
   write_json_atomic(own_file(work_dir, "profile"),
                     {{"schema", "kerncap.profile-part/1"}, {"pid", getpid()}, {"queues", queues},
                      {"dispatches", dispatches}, {"whole", whole}, {"kernels", std::move(list)}}, Durable::no);
@@ -90,6 +93,7 @@ void report_error(const std::optional<std::filesystem::path>& work_dir, const Er
     Json document = {{"schema", "kerncap.error/1"}, {"code", error.code()}, {"message", error.what()}, {"hint", nullptr}};
     if (error.hint()) document["hint"] = *error.hint();
     const auto path = own_file(*work_dir, "error");
+    const QuietWrites quiet;
     try {
       write_json_atomic(path, document, Durable::no);
     } catch (const Error&) {
@@ -97,6 +101,15 @@ void report_error(const std::optional<std::filesystem::path>& work_dir, const Er
     }
   } catch (const std::exception& failure) {
     log::error(std::string("cannot report ") + error.what() + ": " + failure.what());
+  }
+}
+
+void say_loaded(const std::filesystem::path& work_dir) noexcept {
+  const QuietWrites quiet;
+  try {
+    write_json_atomic(own_file(work_dir, "loaded"), {{"schema", "kerncap.loaded/1"}, {"pid", getpid()}}, Durable::no);
+  } catch (const std::exception& error) {
+    log::info(std::string("the library is loaded, and cannot say so: ") + error.what());
   }
 }
 
@@ -108,6 +121,7 @@ bool take_claim(const std::filesystem::path& work_dir) {
     throw system_error("cannot create " + path.string(), errno);
   }
   const auto text = std::to_string(getpid()) + "\n";
+  const QuietWrites quiet;
   write_all(fd.get(), std::as_bytes(std::span(text)), path);
   return true;
 }

@@ -1,5 +1,5 @@
 // What the tool says to Python: files in the work directory. In: registries and errors. Out: seen-<pid>.json,
-// profile-<pid>.json, error-<pid>.json, claim. Called by tool.cpp and capture.cpp.
+// profile-<pid>.json, error-<pid>.json, loaded-<pid>.json, claim. Called by tool.cpp and capture.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ void write_profile(const std::filesystem::path& work_dir, const std::map<const K
 // Says it and writes it down: as a file; where none can be made (no descriptor is left), as the target of a symbolic link of that
 // name. Where the directory is gone, so is who asked (a daemon outlives its command): nobody is told.
 void report_error(const std::optional<std::filesystem::path>& work_dir, const Error& error) noexcept;
+
+// That this process has the library in it: one that ends by _exit, or gives up its right to write there, says nothing else.
+void say_loaded(const std::filesystem::path& work_dir) noexcept;
 
 // True for exactly one process of all that share the work directory.
 bool take_claim(const std::filesystem::path& work_dir);

@@ -248,6 +248,14 @@ def test_an_application_without_gpu_work(tmp_path: Path, files: NativeFiles) -> 
     assert failure(tmp_path, files, "exit 0").code == "capture.no-runtime"
 
 
+def test_an_application_that_left_no_word(tmp_path: Path, files: NativeFiles) -> None:
+    """It ended by _exit, say: what it did is not known, not even that it did nothing."""
+    error = failure(tmp_path, files, """echo '{"schema": "kerncap.loaded/1", "pid": 9}' > $W/loaded-9.json; exit 0""")
+    assert error.code == "capture.no-word"
+    assert "1 process (9) used the HSA runtime and ended by _exit" in error.message
+    assert str(error.hint).startswith("kerncap profile --device ")
+
+
 def test_the_time_limit(tmp_path: Path, files: NativeFiles) -> None:
     assert failure(tmp_path, files, "sleep 30", timeout_s=0.5).code == "capture.timeout"
 
