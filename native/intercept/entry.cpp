@@ -63,6 +63,7 @@ void require_the_virtual_gpu() {
 
 void start(HsaApiTable& table, const char* control_path) {
   create_tool(for_this_process(read_control(control_path)));
+  say_loaded(tool().control.work_dir);
   save_originals(table);
   require_the_virtual_gpu();
   install_memory_hooks(table);
@@ -75,7 +76,6 @@ void start(HsaApiTable& table, const char* control_path) {
   // HIP 5.7.1 never calls hsa_shut_down, so OnUnload cannot be relied on.
   std::atexit(exit_handler);
   std::at_quick_exit(exit_handler);
-  say_loaded(tool().control.work_dir);
 }
 
 bool attach(HsaApiTable* table) noexcept {

@@ -82,6 +82,29 @@ TEST_F(Reports, NobodyIsToldWhereWhoAskedIsGone) {
   EXPECT_FALSE(fs::exists(folder / "gone"));
 }
 
+// A runtime that is initialised again, or another program of the same process id.
+TEST_F(Reports, WhatALibrarySaidThatWasLoadedBeforeIsKept) {
+  say_loaded(folder);
+  report_error(folder, Error("capture.x", "the first"));
+  say_loaded(folder);
+  report_error(folder, Error("capture.x", "the second"));
+  std::ifstream first(report());
+  std::ifstream second(folder / ("error-" + std::to_string(::getpid()) + "-2.json"));
+  EXPECT_EQ(Json::parse(first)["message"], "the first");
+  EXPECT_EQ(Json::parse(second)["message"], "the second");
+  const fs::path other = folder / "other";  // in which this is the first
+  fs::create_directory(other);
+  say_loaded(other);
+  EXPECT_TRUE(fs::exists(other / ("loaded-" + std::to_string(::getpid()) + ".json")));
+}
+
+TEST_F(Reports, AClaimIsTakenAgainOnlyUntilTheCaptureIsWhole) {
+  EXPECT_TRUE(take_claim(folder));
+  EXPECT_TRUE(take_claim(folder));
+  fs::create_directory(folder / "capture");
+  EXPECT_FALSE(take_claim(folder));
+}
+
 // No file may grow, as in an application that limits itself: SIGXFSZ would end it.
 void report_without_a_byte(const fs::path& folder) {
   const rlimit none{0, 0};
