@@ -14,7 +14,15 @@ from pathlib import Path
 from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.selection import Selection, dims_text
-from kerncap.capture.tool import Ended, alone_hint, describe_status, no_runtime, reported_error, run_under_tool
+from kerncap.capture.tool import (
+    Ended,
+    alone_hint,
+    describe_status,
+    no_word,
+    profile_hint,
+    reported_error,
+    run_under_tool,
+)
 from kerncap.errors import CaptureError, KerncapError, counted, typed
 from kerncap.names import near_names
 
@@ -142,7 +150,7 @@ def _why_not(order: Order, work_dir: Path, ended: Ended) -> KerncapError:
         text = f"the application {status} before {before}" + (f"; {needs}" if needs else "")
         return CaptureError(text, code="capture.application-died", hint=alone_hint(order.command))
     if not seen.processes:
-        return no_runtime(ended, order.command)
+        return no_word(ended, order.command, work_dir, profile_hint(order.command, order.device))
     return no_match(order, seen, status)
 
 
@@ -188,17 +196,20 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
     """The kernel was dispatched, though not with that geometry, or not so often, or not so late."""
     wanted = order.selection
     fitting = sum(g.dispatches for g in seen.geometries if wanted.accepts(g.grid, g.workgroup))
+    most = seen.most_in_one_process(wanted.accepts)
     late = f" from {wanted.after_ms:g} ms on" if wanted.after_ms else ""
     text = f"{wanted.kernel!r} was dispatched {counted(seen.matched, 'time')}"
     if wanted.geometry or late:
         text += f", of these {fitting}{wanted.geometry}{late}"
-    text += f", so that --dispatch {wanted.dispatch} was never reached; the application {status}"
+    # Numbers count in each process.
+    each = f", in one process at most {counted(most, 'time')}" if 0 < most < fitting else ""
+    text += f"{each}, so that --dispatch {wanted.dispatch} was never reached; the application {status}"
     if fitting and wanted.when:
         return _none_met(order, seen, status)
     if fitting and wanted.sequence:
         return _no_such_sequence(order, seen, fitting, status)
     if fitting:
-        return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch {fitting - 1}  # or any from 0 on")
+        return CaptureError(text, code="capture.no-such-dispatch", hint=f"--dispatch {most - 1}  # or any from 0 on")
     launches = {f"grid {dims_text(g.grid)} workgroup {dims_text(g.workgroup)}" for g in seen.geometries}
     if launches:
         text += "; it was launched with " + ", ".join(sorted(launches)[:_LISTED])
@@ -221,7 +232,7 @@ def _no_such_sequence(order: Order, seen: Listing, fitting: int, status: str) ->
         text = f"{wanted.kernel!r} was dispatched {counted(seen.matched, 'time')}"
         text += f", of these {fitting}{wanted.geometry}" if fitting != seen.matched else ""
         text += f", so that number {wanted.dispatch}, the first of the sequence, was never reached"
-        last = fitting - 1
+        last = seen.most_in_one_process(wanted.accepts) - 1
         count = wanted.sequence.count
         if count is None or not last:
             hint = f"--dispatch {last}  # or any from 0 on"

@@ -6,6 +6,8 @@ capture that did not happen) and by the extract workflow (`--list`).
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,8 @@ class Geometry:
     dispatches: int
     first: int
     pid: int
+    process: int = 0
+    """Number of what counted it: one process id may have been several programs, or have loaded the runtime anew."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,6 +86,14 @@ class Listing:
         """Dispatches that match by name."""
         return sum(k.dispatches for k in self.kernels if k.matched)
 
+    def most_in_one_process(self, accepts: Callable[[Dims, Dims], bool]) -> int:
+        """Dispatches of the process that has most with an accepted grid and workgroup: numbers count in each."""
+        counts = Counter[int]()
+        for geometry in self.geometries:
+            if accepts(geometry.grid, geometry.workgroup):
+                counts[geometry.process] += geometry.dispatches
+        return max(counts.values(), default=0)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": "kerncap.listing/1",
@@ -117,8 +129,9 @@ def read_listing(work_dir: Path, rank: int | None = None) -> Listing:
             int(g["dispatches"]),
             int(g["first"]),
             int(document.get("pid", 0)),
+            number,
         )
-        for document in seen
+        for number, document in enumerate(seen)
         for g in document.get("launches", ())
     ]
     return Listing(

@@ -24,6 +24,7 @@ from kerncap.scratch import Scratch
 
 log = logging.getLogger(__name__)
 
+_PIDS = 8  # that a message names
 _CONTROL_VARIABLE = b"KERNCAP_CAPTURE_CONTROL="
 
 
@@ -175,6 +176,12 @@ def alone_hint(command: tuple[str, ...]) -> str:
     return f"{typed(*command)}  # does it run to its end without kerncap?"
 
 
+def profile_hint(command: tuple[str, ...], device: native.Device) -> str:
+    """What a profile counts is written down while the application runs."""
+    profile = typed("kerncap", "profile", "--device", str(device), "--", *command)
+    return f"{profile}  # what it dispatches until such an end"
+
+
 def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | None:
     """What the tool library itself failed with, in any process."""
     for failure in read_reports(work_dir, "error"):
@@ -183,8 +190,8 @@ def reported_error(work_dir: Path, command: tuple[str, ...]) -> KerncapError | N
     return None
 
 
-def no_runtime(ended: Ended, command: tuple[str, ...]) -> CaptureError:
-    """No process of the command loaded the HSA runtime with the tool library in it, as long as we looked."""
+def no_word(ended: Ended, command: tuple[str, ...], work_dir: Path, hint: str) -> CaptureError:
+    """No process of the command said what it dispatched, or none loaded the HSA runtime with the tool library in it."""
     if ended.left:
         them = ", ".join(map(str, ended.left))
         return CaptureError(
@@ -192,6 +199,15 @@ def no_runtime(ended: Ended, command: tuple[str, ...]) -> CaptureError:
             f"which nobody waits for",
             code="capture.left-behind",
             hint=f"{typed(*command)}  # with the option that keeps it in the foreground",
+        )
+    loaded = [str(document.get("pid")) for document in read_reports(work_dir, "loaded")]
+    if loaded:
+        return CaptureError(
+            f"the application {ended.status}, and nothing is known of what it dispatched: "
+            f"{counted(len(loaded), 'process')} ({', '.join(loaded[:_PIDS])}) used the HSA runtime and ended by _exit "
+            "or a signal, or gave up the user or the root directory that it was started with",
+            code="capture.no-word",
+            hint=hint,
         )
     return CaptureError(
         f"the application {ended.status} and never used the HSA runtime, or not with HSA_TOOLS_LIB as it was given",

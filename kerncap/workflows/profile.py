@@ -17,7 +17,15 @@ from kerncap import native, proc
 from kerncap.capture.listing import Listing, read_listing
 from kerncap.capture.profile import Profile, read_profile
 from kerncap.capture.selection import Selection
-from kerncap.capture.tool import Ended, alone_hint, no_runtime, reported_error, require_patterns, run_under_tool
+from kerncap.capture.tool import (
+    Ended,
+    alone_hint,
+    no_word,
+    profile_hint,
+    reported_error,
+    require_patterns,
+    run_under_tool,
+)
 from kerncap.errors import CaptureError, KerncapError
 from kerncap.scratch import Scratch
 
@@ -49,15 +57,15 @@ class Streams:
 def profile(target: Target, streams: Streams, progress: ProgressCall | None = None) -> tuple[Profile, int]:
     """The profile and the command's return code (-N: ended by signal N). `progress` is called twice a second.
 
-    Raises: CaptureError `capture.no-runtime`, `capture.no-dispatch`, `capture.timeout`, `capture.device-stopped`;
-    HostError.
+    Raises: CaptureError `capture.no-runtime`, `capture.no-word`, `capture.no-dispatch`, `capture.timeout`,
+    `capture.device-stopped`; HostError.
     """
     with Scratch("kerncap-profile-") as scratch:
         work = Path(scratch)
         with _watched(work, progress):
             ended = _run(target, streams, native.capture_control(work, {"kernel": None}, mode="profile"))
         found = read_profile(work, _SOURCE)
-        _require_work(work, target, ended, found.processes, found.calls)
+        _require_work(work, target, ended, (found.processes, found.calls), alone_hint(target.command))
     return found, ended.done.returncode
 
 
@@ -71,7 +79,8 @@ def list_matches(selection: Selection, target: Target, streams: Streams) -> tupl
         work = Path(scratch)
         ended = _run(target, streams, native.capture_control(work, selection.control(), mode="list"))
         found = read_listing(work)
-        _require_work(work, target, ended, found.processes, found.dispatches)
+        hint = profile_hint(target.command, target.device)
+        _require_work(work, target, ended, (found.processes, found.dispatches), hint)
     return found, ended.done.returncode
 
 
@@ -111,14 +120,15 @@ def _watched(work: Path, progress: ProgressCall | None) -> Iterator[None]:
         watcher.join()
 
 
-def _require_work(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> None:
-    """Raises: CaptureError with the most telling reason why nothing was seen."""
-    error = _why_nothing(work, target, ended, processes, dispatches)
+def _require_work(work: Path, target: Target, ended: Ended, seen: tuple[int, int], hint: str) -> None:
+    """`seen`: processes, their dispatches. Raises: CaptureError with the most telling reason why nothing was seen."""
+    error = _why_nothing(work, target, ended, seen, hint)
     if error is not None:
         raise ended.with_stop(error)
 
 
-def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispatches: int) -> KerncapError | None:
+def _why_nothing(work: Path, target: Target, ended: Ended, seen: tuple[int, int], hint: str) -> KerncapError | None:
+    processes, dispatches = seen
     reported = reported_error(work, target.command)
     if reported is not None or dispatches:
         return reported
@@ -128,4 +138,4 @@ def _why_nothing(work: Path, target: Target, ended: Ended, processes: int, dispa
     if processes:
         text = f"the application {ended.status} and reported no dispatch: there was none, or it ended at once by _exit"
         return CaptureError(text, code="capture.no-dispatch", hint=alone_hint(target.command))
-    return no_runtime(ended, target.command)
+    return no_word(ended, target.command, work, hint)

@@ -46,6 +46,8 @@ Error system_error(std::string_view what, int error_number) {
     case EMFILE:
     case ENFILE:
       return Error("host.descriptors", message, "ulimit -n 65536  # then the same command");
+    case EFBIG:
+      return Error("host.io", message, "ulimit -f unlimited  # then the same command");
     default:
       return Error("host.io", message);
   }

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/quiet_writes.hpp"
+
 namespace kerncap::log {
 namespace {
 
@@ -35,6 +37,7 @@ void write(Level level, std::string_view text) noexcept {
     line += ": ";
     line += text;
     line += '\n';
+    const QuietWrites quiet;
     const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
     static_cast<void>(ignored);
   } catch (...) {

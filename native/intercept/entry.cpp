@@ -64,6 +64,7 @@ void require_the_virtual_gpu() {
 
 void start(HsaApiTable& table, const char* control_path) {
   create_tool(for_this_process(read_control(control_path)));
+  say_loaded(tool().control.work_dir);
   save_originals(table);
   require_the_virtual_gpu();
   install_memory_hooks(table);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -118,7 +119,32 @@ bool create_intercepted(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t typ
   state.alive = true;
   if (tool().timer() != nullptr) hsa().amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
   if (hsa().amd.hsa_amd_queue_intercept_register_fn(*queue, on_packets, &state) != HSA_STATUS_SUCCESS) note_bookkeeping_failure();
+  if (type == HSA_QUEUE_TYPE_COOPERATIVE) tool().queues.share(state);
   return true;
+}
+
+// The runtime has one cooperative queue for each GPU, gives it to all who ask and counts them. An intercept queue would own it and
+// delete it behind the runtime's back. So there is one of these for each GPU, too, and it is never destroyed.
+// Source: ROCr, GpuAgent::QueueCreate, GpuAgent::GWSRelease, AqlQueue::Destroy, QueueWrapper.
+hsa_queue_t* cooperative_queue(hsa_agent_t agent) noexcept {
+  const QueueState* const shared = tool().queues.find_shared([&](const QueueState& state) { return state.agent.handle == agent.handle; });
+  return shared == nullptr ? nullptr : shared->queue;
+}
+
+bool is_cooperative(const hsa_queue_t* queue) noexcept {
+  return tool().queues.find_shared([&](const QueueState& state) { return state.queue == queue; }) != nullptr;
+}
+
+// As create_intercepted().
+bool share_or_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback callback, void* data,
+                     uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) noexcept {
+  const auto create = [&] { return create_intercepted(agent, size, type, callback, data, private_bytes, group_bytes, queue); };
+  if (type != HSA_QUEUE_TYPE_COOPERATIVE) return create();
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
+  hsa_queue_t* const there = cooperative_queue(agent);
+  if (there != nullptr) *queue = there;
+  return there != nullptr || create();
 }
 
 hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback callback, void* data,
@@ -126,10 +152,16 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   const auto original = [&] {
     return hsa().core.hsa_queue_create_fn(agent, size, type, callback, data, private_bytes, group_bytes, queue);
   };
-  if (Inside::already() || queue == nullptr) return original();
+  if (queue == nullptr) return original();
+  if (Inside::already()) {
+    hsa_queue_t* const there = type == HSA_QUEUE_TYPE_COOPERATIVE ? cooperative_queue(agent) : nullptr;
+    if (there == nullptr) return original();
+    *queue = there;
+    return HSA_STATUS_SUCCESS;
+  }
   const Starting starting(Capture::Call::Queue);
   const Inside inside;
-  return create_intercepted(agent, size, type, callback, data, private_bytes, group_bytes, queue) ? HSA_STATUS_SUCCESS : original();
+  return share_or_create(agent, size, type, callback, data, private_bytes, group_bytes, queue) ? HSA_STATUS_SUCCESS : original();
 }
 
 // Before a queue is destroyed. One that is part of a capture lives until that capture has ended. The lock does not cover the call:
@@ -155,19 +187,18 @@ hsa_status_t create_described(hsa_agent_t agent, newer::QueueDescriptor& wanted)
   }
   hsa_queue_t* queue = nullptr;
   constexpr auto group_bytes = std::numeric_limits<std::uint32_t>::max();  // the runtime's default
-  if (!create_intercepted(agent, static_cast<std::uint32_t>(wanted.ring_bytes / sizeof(Packet)), wanted.type, wanted.callback, wanted.callback_data,
+  if (!share_or_create(agent, static_cast<std::uint32_t>(wanted.ring_bytes / sizeof(Packet)), wanted.type, wanted.callback, wanted.callback_data,
                           wanted.private_bytes, group_bytes, &queue))
     return original();
   hsa_status_t status = HSA_STATUS_SUCCESS;
   if (wanted.priority != HSA_AMD_QUEUE_PRIORITY_NORMAL) status = hsa().amd.hsa_amd_queue_set_priority_fn(queue, wanted.priority);
   if (status == HSA_STATUS_SUCCESS && wanted.cu_mask_bits != 0)
     status = hsa().amd.hsa_amd_queue_cu_set_mask_fn(queue, wanted.cu_mask_bits, wanted.cu_mask);
-  if (status != HSA_STATUS_SUCCESS) {
+  if (status != HSA_STATUS_SUCCESS && !is_cooperative(queue)) {
     give_up(queue);
     hsa().core.hsa_queue_destroy_fn(queue);
-    queue = nullptr;
   }
-  wanted.queue = queue;
+  wanted.queue = status == HSA_STATUS_SUCCESS ? queue : nullptr;
   return status;
 }
 
@@ -194,6 +225,7 @@ hsa_status_t counted_queue_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa
 }
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) noexcept {
+  if (is_cooperative(queue)) return HSA_STATUS_SUCCESS;
   if (Inside::already()) return hsa().core.hsa_queue_destroy_fn(queue);
   give_up(queue);
   return observe([&] { return hsa().core.hsa_queue_destroy_fn(queue); }, [] {});

@@ -26,6 +26,12 @@ void QueueRegistry::give_up(const hsa_queue_t* queue) {
   }
 }
 
+void QueueRegistry::share(QueueState& state) {
+  const std::scoped_lock lock(mutex_);
+  state.next_shared = shared_.load(std::memory_order_relaxed);
+  shared_.store(&state, std::memory_order_release);
+}
+
 std::vector<QueueState*> QueueRegistry::alive() {
   const std::scoped_lock lock(mutex_);
   std::vector<QueueState*> list;

@@ -37,6 +37,7 @@ struct QueueState {
   std::atomic<const Signal*> after_waiting{nullptr};
   // Its next dispatch may be the target too, and stands in front of its gate once this is done.
   std::atomic<const Signal*> gated{nullptr};
+  const QueueState* next_shared = nullptr;
 
   bool failed() const { return error != HSA_STATUS_SUCCESS; }
   // Nothing runs, and nothing will until a candidate has been let go.
@@ -57,6 +58,14 @@ class QueueRegistry {
   std::vector<QueueState*> alive();
   // Before a queue is destroyed: when this returns, nobody is using it nor will.
   void give_up(const hsa_queue_t* queue);
+  // A queue that many own, of whom none takes it away by destroying it. Found without a lock, since forked children look, too.
+  void share(QueueState& state);
+  template <class Fits>
+  const QueueState* find_shared(Fits fits) const {
+    const QueueState* state = shared_.load(std::memory_order_acquire);
+    while (state != nullptr && !fits(*state)) state = state->next_shared;
+    return state;
+  }
   // Unless the queue has been given up; it lives until `use` returns, which must not wait.
   template <class Use>
   void while_alive(const QueueState& state, Use use) {
@@ -73,6 +82,7 @@ class QueueRegistry {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<QueueState>> states_;
+  std::atomic<const QueueState*> shared_{nullptr};
   std::atomic<std::uint64_t> counted_from_{0};
   std::atomic<std::uint64_t> created_{0};
 };

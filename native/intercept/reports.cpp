@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <string>
@@ -10,13 +11,19 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/quiet_writes.hpp"
 #include "intercept/rank.hpp"
 
 namespace kerncap::intercept {
 namespace {
 
+// How often a library was loaded under this process id in this work directory, this one included: a runtime that was shut down and is
+// initialised again unloads its tools and loads them anew, execve() starts another program.
+std::atomic<unsigned> times_loaded{1};
+
 std::filesystem::path own_file(const std::filesystem::path& work_dir, const char* stem) {
-  return work_dir / (std::string(stem) + "-" + std::to_string(getpid()) + ".json");
+  const unsigned times = times_loaded.load(std::memory_order_relaxed);
+  return work_dir / (std::string(stem) + "-" + std::to_string(getpid()) + (times > 1 ? "-" + std::to_string(times) : "") + ".json");
 }
 
 // True after execve in the middle of a capture: the program that took the claim is gone, the process is not.
@@ -54,6 +61,7 @@ void write_seen(const std::filesystem::path& work_dir, const KernelRegistry& ker
                           {"dispatches", launch.dispatches},
                           {"first", launch.first}});
   }
+  const QuietWrites quiet;
   write_json_atomic(own_file(work_dir, "seen"), {{"schema", "kerncap.seen/1"},
                                                   {"pid", getpid()},
                                                   {"rank", own_rank_document()},
@@ -78,6 +86,7 @@ void write_profile(const std::filesystem::path& work_dir, const std::map<const K
                     {"max_ns", time.most},
                     {"squares_ns2", time.squares}});
   }
+  const QuietWrites quiet;
   write_json_atomic(own_file(work_dir, "profile"),
                     {{"schema", "kerncap.profile-part/1"}, {"pid", getpid()}, {"queues", queues},
                      {"dispatches", dispatches}, {"whole", whole}, {"kernels", std::move(list)}}, Durable::no);
@@ -91,6 +100,7 @@ void report_error(const std::optional<std::filesystem::path>& work_dir, const Er
     Json document = {{"schema", "kerncap.error/1"}, {"code", error.code()}, {"message", error.what()}, {"hint", nullptr}};
     if (error.hint()) document["hint"] = *error.hint();
     const auto path = own_file(*work_dir, "error");
+    const QuietWrites quiet;
     try {
       write_json_atomic(path, document, Durable::no);
     } catch (const Error&) {
@@ -101,14 +111,30 @@ void report_error(const std::optional<std::filesystem::path>& work_dir, const Er
   }
 }
 
+void say_loaded(const std::filesystem::path& work_dir) noexcept {
+  const QuietWrites quiet;
+  try {
+    const auto text = dump({{"schema", "kerncap.loaded/1"}, {"pid", getpid()}}) + "\n";
+    for (times_loaded = 1;; ++times_loaded) {
+      const auto path = own_file(work_dir, "loaded");
+      const UniqueFd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+      if (fd) return write_all(fd.get(), std::as_bytes(std::span(text)), path);
+      if (errno != EEXIST) throw system_error("cannot create " + path.string(), errno);
+    }
+  } catch (const std::exception& error) {
+    log::info(std::string("the library is loaded, and cannot say so: ") + error.what());
+  }
+}
+
 bool take_claim(const std::filesystem::path& work_dir) {
   const auto path = work_dir / "claim";
   const UniqueFd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
   if (!fd) {
-    if (errno == EEXIST) return claimed_by_this_process(path);
+    if (errno == EEXIST) return claimed_by_this_process(path) && !std::filesystem::exists(work_dir / "capture");
     throw system_error("cannot create " + path.string(), errno);
   }
   const auto text = std::to_string(getpid()) + "\n";
+  const QuietWrites quiet;
   write_all(fd.get(), std::as_bytes(std::span(text)), path);
   return true;
 }

@@ -1,5 +1,5 @@
 // What the tool says to Python: files in the work directory. In: registries and errors. Out: seen-<pid>.json,
-// profile-<pid>.json, error-<pid>.json, claim. Called by tool.cpp and capture.cpp.
+// profile-<pid>.json, error-<pid>.json, loaded-<pid>.json, claim. Called by tool.cpp and capture.cpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,11 @@ void write_profile(const std::filesystem::path& work_dir, const std::map<const K
 // name. Where the directory is gone, so is who asked (a daemon outlives its command): nobody is told.
 void report_error(const std::optional<std::filesystem::path>& work_dir, const Error& error) noexcept;
 
-// True for exactly one process of all that share the work directory.
+// First of all: that this process has the library in it. One that ends by _exit, or gives up its right to write there, says nothing
+// else. What a library said that was loaded before under the same process id is kept: from the second on files are `<stem>-<pid>-<n>.json`.
+void say_loaded(const std::filesystem::path& work_dir) noexcept;
+
+// True for exactly one process of all that share the work directory, until its capture is whole.
 bool take_claim(const std::filesystem::path& work_dir);
 
 }  // namespace kerncap::intercept

@@ -124,6 +124,14 @@ def test_a_profile_of_an_application_that_runs_no_handlers(workbench: Workbench,
     assert "1 process did not come to an end" in said.stderr
 
 
+def test_an_application_that_leaves_no_word(workbench: Workbench, place: Path) -> None:
+    """_exit before anything was captured: that is no application without a GPU in it."""
+    said = workbench.error(5, *extract(workbench, place / "x.kcap", "plain-exit", kernel="none"))
+    assert "[capture.no-word]" in said["stderr"]
+    assert "hint: kerncap profile " in said["stderr"]
+    assert "EXIT-SUCCESS" in said["stdout"]
+
+
 def test_a_profile_says_that_it_ended_the_application(workbench: Workbench) -> None:
     argv = ("profile", "--json", "--timeout", "6", *DEVICE, "--", workbench.program("application_end"), "many")
     done = workbench.kerncap(*argv)

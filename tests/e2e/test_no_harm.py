@@ -84,6 +84,7 @@ HSA_WAYS = {
     "failed_before": ("fill", "2", True),
     "fails_behind": ("fill", "2", True),
     "fails_meanwhile": ("fill_later", "0", False),
+    "cooperative": ("fill", "1", True),
 }
 
 

@@ -73,6 +73,29 @@ bool fails_meanwhile() {
   return queue_error == HSA_STATUS_ERROR_EXCEPTION && completed(done) && holds(out, 48);
 }
 
+// The runtime has one such queue for each GPU, and gives it to all who ask.
+bool cooperative() {
+  const auto ask = [] {
+    hsa_queue_t* q = nullptr;
+    HSA_CHECK(hsa_queue_create(gpu, 256, HSA_QUEUE_TYPE_COOPERATIVE, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX, &q));
+    return q;
+  };
+  const auto fill = [](hsa_queue_t* q, std::uint32_t* out) {
+    const hsa_signal_t done = signal(1);
+    submit(q, packet(kernel("fill"), fill_arguments(out, 48), done, kThreads));
+    return completed(done) && holds(out, 48);
+  };
+  hsa_queue_t *const first = ask(), *const same = ask();
+  auto* const out = sixteens(first);
+  HSA_CHECK(hsa_queue_destroy(same));
+  bool right = first == same && fill(first, out);
+  HSA_CHECK(hsa_queue_destroy(first));
+  hsa_queue_t* const again = ask();
+  right = fill(again, sixteens(again)) && right;
+  HSA_CHECK(hsa_queue_destroy(again));
+  return right && queue_error == 0;
+}
+
 bool failed_before() { return beside_a_failing_queue(true); }
 bool fails_behind() { return beside_a_failing_queue(false); }
 
@@ -80,5 +103,5 @@ bool fails_behind() { return beside_a_failing_queue(false); }
 
 int main(int argc, char** argv) {
   return run_sections(argc, argv, {{"barrier_first", barrier_first}, {"failed_before", failed_before}, {"fails_behind", fails_behind},
-                                   {"fails_meanwhile", fails_meanwhile}});
+                                   {"fails_meanwhile", fails_meanwhile}, {"cooperative", cooperative}});
 }

@@ -122,6 +122,16 @@ def test_the_hint_names_a_kernel_by_what_matches_it(tmp_path: Path, files: Nativ
     assert shlex.split(str(error.hint))[:3] == ["kerncap", "extract", name]
 
 
+def test_a_dispatch_number_that_no_process_reaches(tmp_path: Path, files: NativeFiles) -> None:
+    """Each counts its own, and one process id may have been two programs."""
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0]["matched"] = True
+    script = "".join(f"cat > $W/seen-{name}.json <<E\n{json.dumps(seen)}\nE\n" for name in ("1", "1-2"))
+    error = failure(tmp_path, files, script, dispatch=50000)
+    assert str(error.hint).startswith("--dispatch 41198 ")
+    assert "was dispatched 82398 times, in one process at most 41199 times" in error.message
+
+
 def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFiles) -> None:
     seen = json.loads(json.dumps(SEEN))
     seen["kernels"][0]["matched"] = True
@@ -246,6 +256,14 @@ def test_death_before_any_kernel(tmp_path: Path, files: NativeFiles) -> None:
 
 def test_an_application_without_gpu_work(tmp_path: Path, files: NativeFiles) -> None:
     assert failure(tmp_path, files, "exit 0").code == "capture.no-runtime"
+
+
+def test_an_application_that_left_no_word(tmp_path: Path, files: NativeFiles) -> None:
+    """It ended by _exit, say: what it did is not known, not even that it did nothing."""
+    error = failure(tmp_path, files, """echo '{"schema": "kerncap.loaded/1", "pid": 9}' > $W/loaded-9.json; exit 0""")
+    assert error.code == "capture.no-word"
+    assert "1 process (9) used the HSA runtime and ended by _exit" in error.message
+    assert str(error.hint).startswith("kerncap profile --device ")
 
 
 def test_the_time_limit(tmp_path: Path, files: NativeFiles) -> None:
