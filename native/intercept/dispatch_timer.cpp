@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 #include "base/log.hpp"
 #include "intercept/guard.hpp"
@@ -153,25 +154,30 @@ void DispatchTimer::wait_for_work() {
 
 void DispatchTimer::run() noexcept {
   const Inside inside;
-  auto looked = Clock::now(), report_next = looked;
-  try {
-    while (!over_.load(std::memory_order_relaxed)) {
-      wait_for_work();
-      wake_->set(1);
-      while (forward()) {
-      }
-      if (Clock::now() - looked < kLook) continue;
-      collect(kPatience);
-      looked = Clock::now();
-      if (looked < report_next || !news_.exchange(false)) continue;
-      report_();
-      const auto written = Clock::now();
-      report_next = written + std::max<Clock::duration>(kReport, kReportShare * (written - looked));
+  // Whatever fails: the application waits for signals that nobody else completes.
+  for (bool said = false; !over_.load(std::memory_order_relaxed);) {
+    try {
+      look_once();
+    } catch (const std::exception& error) {
+      if (!std::exchange(said, true)) log::error(std::string("not every dispatch is timed: ") + error.what());
+      note_bookkeeping_failure();
+      std::this_thread::sleep_for(kLook);
     }
-  } catch (const std::exception& error) {
-    log::error(std::string("dispatches are no longer timed: ") + error.what());
-    note_bookkeeping_failure();
   }
+}
+
+void DispatchTimer::look_once() {
+  wait_for_work();
+  wake_->set(1);
+  while (forward()) {
+  }
+  if (Clock::now() - looked_ < kLook) return;
+  collect(kPatience);
+  looked_ = Clock::now();
+  if (looked_ < report_next_ || !news_.exchange(false)) return;
+  report_();
+  const auto written = Clock::now();
+  report_next_ = written + std::max<Clock::duration>(kReport, kReportShare * (written - looked_));
 }
 
 void DispatchTimer::drop_signals() {

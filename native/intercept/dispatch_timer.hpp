@@ -37,7 +37,7 @@ struct KernelTimes {
 
 class DispatchTimer {
  public:
-  // `report` is called by the thread, a hundred times a second while there is something new.
+  // `report`, which throws nothing, is called by the thread, a hundred times a second while there is something new.
   explicit DispatchTimer(std::function<void()> report);
 
   // Puts the tool's signals into the packets of one batch. Runs under the runtime's lock of the queue.
@@ -60,6 +60,7 @@ class DispatchTimer {
   using Item = std::unique_ptr<Timed>;
 
   void run() noexcept;
+  void look_once();
   // Completes what is done for the application; true when there was something.
   bool forward();
   // `patience`: how many that are not done are looked past.
@@ -76,6 +77,7 @@ class DispatchTimer {
   std::map<const KernelEntry*, KernelTimes> times_;
   std::unique_ptr<Signal> wake_ = std::make_unique<Signal>(1);  // null once all is over
   const std::function<void()> report_;
+  Clock::time_point looked_ = Clock::now(), report_next_ = looked_;  // the thread's
   std::atomic<bool> news_{false};  // since the last report
   std::atomic<bool> over_{false};
   std::thread thread_;

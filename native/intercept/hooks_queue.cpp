@@ -31,7 +31,7 @@ void on_queue_error(hsa_status_t status, hsa_queue_t* queue, void* data) noexcep
   auto* state = static_cast<QueueState*>(data);
   state->error = status;
   tool().capture().queue_failed(status);
-  tool().report_before_the_worst();
+  tool().report_so_far();
   if (state->callback != nullptr) {
     state->callback(status, queue, state->callback_data);
   } else {

@@ -19,7 +19,7 @@ Clock::duration hold_limit(const Control& control) { return to_duration(3 * cont
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
     Tool& here = *static_cast<Tool*>(data);
-    if (here.control.mode == Mode::Profile) here.report_before_the_worst();
+    if (here.control.mode == Mode::Profile) here.report_so_far();
     else here.capture().memory_fault(event->memory_fault.virtual_address);
   }
   return HSA_STATUS_ERROR;  // not handled: the runtime or the application reacts as it always does
@@ -51,7 +51,7 @@ void Tool::prepare() {
   if (attach) watch_requests(*this);
   if (control.mode != Mode::Profile) return;
   const std::scoped_lock lock(timer_mutex_);
-  if (timer() == nullptr) timer_.store(new DispatchTimer([this] { report_times(); }), std::memory_order_release);
+  if (timer() == nullptr) timer_.store(new DispatchTimer([this] { report_so_far(); }), std::memory_order_release);
 }
 
 void Tool::watch_faults() {
@@ -108,11 +108,14 @@ void Tool::report_seen() noexcept {
   }
 }
 
-void Tool::report_before_the_worst() noexcept {
+void Tool::report_so_far() noexcept {
+  std::error_code ignored;
+  // Who asked is gone: a daemon outlives its command.
+  if (reports_failed_ || !std::filesystem::exists(control.work_dir, ignored)) return;
   try {
     report_times();
   } catch (const std::exception& error) {
-    log::warning(std::string("the times until now could not be written: ") + error.what());
+    if (!reports_failed_.exchange(true)) log::warning(std::string("the times until now could not be written: ") + error.what());
   }
 }
 

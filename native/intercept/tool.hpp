@@ -37,8 +37,8 @@ class Tool {
 
   // Writes what was seen, once a process, and never in a forked child.
   void report_seen() noexcept;
-  // Of a profile, what there is: a queue or the memory failed, and what the application does then may run no handlers.
-  void report_before_the_worst() noexcept;
+  // Of a profile, what there is: now and then, and when a queue or the memory failed, after which no handlers may run.
+  void report_so_far() noexcept;
   // The application ends, or the runtime does: a capture that is under way is given its time. Once; nothing is seen afterwards.
   void at_exit() noexcept;
 
@@ -61,6 +61,7 @@ class Tool {
   std::atomic<Capture*> capture_;
   std::mutex timer_mutex_;
   std::atomic<DispatchTimer*> timer_{nullptr};
+  std::atomic<bool> reports_failed_{false};
   std::atomic<bool> ended_{false};
   int pid_;
 };
