@@ -7,7 +7,8 @@ index are validated and fit each other; where each blob can be read. Called by t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from kerncap.bundle.store import (
     check_location,
 )
 from kerncap.errors import BundleError, UsageError, typed
+from kerncap.scratch import Scratch
 
 RECORD_MEMBERS = ("command", "environment", "noise", "sequence", "unreadable", "write_set")
 """Members of capture.json that have no bound of their own: sealed in the index layer and not in the config."""
@@ -122,6 +124,19 @@ class Bundle:
         with open_regular(location.path, what=what) as file:
             file.seek(location.offset)
             return read_code_layer(Window(file, location.size), what=what, into=into)
+
+    @contextmanager
+    def source_folder(self) -> Iterator[Path]:
+        """The folder with what source_files() lists: the reproducer's own, or extracted for the `with` block.
+
+        Raises: as extract_source.
+        """
+        if isinstance(self.store, CaptureStore):
+            yield self.store.reproducer
+            return
+        with Scratch("kerncap-source-") as scratch:
+            self.extract_source(Path(scratch))
+            yield Path(scratch)
 
     def write_documents(self, folder: Path) -> Documents:
         """capture.json and index.json as files of their own in `folder`, for kerncap-replay."""

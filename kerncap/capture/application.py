@@ -58,8 +58,8 @@ class Captured:
     returncode: int | None
     """None: it goes on."""
     duration_s: float
-    records: Path | None = None
-    """The folder with what Triton's shim wrote down, where it is not the work directory."""
+    records: Path
+    """The folder with what Triton's shim wrote down."""
 
     @property
     def application_status(self) -> str:
@@ -105,7 +105,7 @@ def run_application(
                 log.warning("%s: not captured: %s", folder.name, reported.message if reported else "no such dispatch")
         if done.timed_out:
             log.warning("the application was ended after %g s; its capture is whole", order.timeout_s)
-        return tuple(Captured(directory, done.returncode, done.duration_s) for directory in whole)
+        return tuple(Captured(directory, done.returncode, done.duration_s, work_dir) for directory in whole)
     error = _why_not(order, work_dir, ended)
     # A name that matches nothing is the caller's mistake whatever else happened.
     raise error if error.code in _CALLERS_MISTAKES else ended.with_stop(error)

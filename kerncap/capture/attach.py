@@ -21,6 +21,7 @@ from kerncap.capture.application import Captured, Order, no_match
 from kerncap.capture.listing import read_listing
 from kerncap.capture.tool import (
     Ended,
+    all_processes,
     alone_hint,
     control_files,
     processes_with,
@@ -250,14 +251,13 @@ def _controls(pid: int) -> list[Path]:
 def _below(pid: int) -> list[int]:
     """All processes that descend from this one."""
     parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                # Fields behind the name, which may hold anything: state, then the parent. Source: proc(5).
-                fields = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(fields[1])
+    for one in all_processes():
+        try:
+            # Fields behind the name, which may hold anything: state, then the parent. Source: proc(5).
+            fields = Path(f"/proc/{one}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[one] = int(fields[1])
     out: list[int] = []
     level = [pid]
     while level:

@@ -25,7 +25,7 @@ from kerncap.scratch import Scratch
 log = logging.getLogger(__name__)
 
 _PIDS = 8  # that a message names
-_CONTROL_VARIABLE = b"KERNCAP_CAPTURE_CONTROL="
+_CONTROL_VARIABLE = "KERNCAP_CAPTURE_CONTROL"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def run_under_tool(
     if base.get("HSA_TOOLS_LIB"):
         log.warning("HSA_TOOLS_LIB is %s: that tool stays out while kerncap's is in", base["HSA_TOOLS_LIB"])
     base["HSA_TOOLS_LIB"] = str(native_files.tool_library)
-    base[_CONTROL_VARIABLE.decode().rstrip("=")] = str(path)
+    base[_CONTROL_VARIABLE] = str(path)
     with Scratch("kerncap-stops-") as scratch:
         stops = Path(scratch, "stops")
         base |= shim_environment(base, path.parent)
@@ -124,18 +124,23 @@ def require_patterns(patterns: Sequence[str], native_files: native.NativeFiles) 
 
 def processes_with(control: Path) -> Iterator[int]:
     """All that were started with this control file and run still, of those that we may look into."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if control in control_files(int(entry.name)):
-                    yield int(entry.name)
+    for pid in all_processes():
+        with contextlib.suppress(OSError):
+            if control in control_files(pid):
+                yield pid
 
 
 def control_files(pid: int) -> list[Path]:
     """The control file that a process was started with, if any. Raises: OSError."""
     environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    found = [entry.removeprefix(_CONTROL_VARIABLE) for entry in environment if entry.startswith(_CONTROL_VARIABLE)]
-    return [Path(os.fsdecode(path)) for path in found]
+    entries = [os.fsdecode(entry).partition("=") for entry in environment]
+    return [Path(value) for name, _, value in entries if name == _CONTROL_VARIABLE]
+
+
+def all_processes() -> Iterator[int]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            yield int(entry.name)
 
 
 def read_reports(work_dir: Path, stem: str) -> list[dict[str, Any]]:

@@ -51,10 +51,11 @@ def inspect(
 def _triton(opened: Bundle) -> dict[str, Any] | None:
     """How Triton was called. It lies beside the source: of a bundle in a registry it is not fetched."""
     from kerncap.errors import KerncapError
-    from kerncap.triton.pinned import pinned_of
+    from kerncap.triton.pinned import load_pinned
 
     try:
-        return pinned_of(opened)
+        with opened.source_folder() as folder:
+            return load_pinned(folder)
     except KerncapError as error:
         if error.code not in ("bundle.missing-blob", "usage.not-local"):
             raise

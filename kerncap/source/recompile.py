@@ -93,20 +93,29 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
             )
         except CompileError as error:
             raise CompileError(written.shown(error.message, view.files), code=error.code, hint=error.hint) from None
-        if made.stat().st_size > _MAX_CODE_OBJECT_BYTES:
-            raise CompileError(
-                f"the compiled source is {made.stat().st_size} bytes, more than {_MAX_CODE_OBJECT_BYTES}",
-                code="compile.too-big",
-                hint=typed("edit", main),
-            )
-        if not compilers.has_kernel(made, mangled):
-            raise CompileError(
-                f"the compiled source has no kernel {mangled}",
-                code="compile.no-kernel",
-                hint=f"{typed('edit', main)}  # and keep its signature",
-            )
-        give_final_name(made, output)
+        take(made, output, mangled, main)
     return Recompiled(output, clang.version, difference)
+
+
+def take(made: Path, output: Path, mangled: str, main: Path) -> None:
+    """Give what was compiled from `main` its name, if it is what was asked for.
+
+    Raises: CompileError `compile.too-big`, `compile.no-kernel`.
+    """
+    size = made.stat().st_size
+    if size > _MAX_CODE_OBJECT_BYTES:
+        raise CompileError(
+            f"the compiled source is {size} bytes, more than {_MAX_CODE_OBJECT_BYTES}",
+            code="compile.too-big",
+            hint=typed("edit", main),
+        )
+    if not compilers.has_kernel(made, mangled):
+        raise CompileError(
+            f"the compiled source has no kernel {mangled}",
+            code="compile.no-kernel",
+            hint=f"{typed('edit', main)}  # and keep its signature",
+        )
+    give_final_name(made, output)
 
 
 def _difference(clang: compilers.Compiler, original: Mapping[str, Any], headers: str | None) -> str | None:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle import Bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.documents import parse_json, validate
-from kerncap.bundle.store import CaptureStore
+from kerncap.bundle.files import read_regular
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
-from kerncap.scratch import Scratch
 from kerncap.triton.call import reassemble
 from kerncap.triton.records import Records
 from kerncap.triton.source import MAIN, source_files
@@ -88,18 +87,12 @@ def read_pinned(data: bytes, *, what: str) -> dict[str, Any]:
     return document
 
 
-def pinned_of(bundle: Bundle) -> dict[str, Any] | None:
-    """Of an open bundle; None: of no Triton kernel. Raises: BundleError, also where the code layer is not here."""
-    if not bundle.source_count:
+def load_pinned(folder: Path) -> dict[str, Any] | None:
+    """Of a folder with a bundle's source; None: it is of no Triton kernel. Raises: BundleError."""
+    path = folder / NAME
+    if not os.path.lexists(path):
         return None
-    with Scratch("kerncap-source-") as scratch:
-        folder = Path(scratch)
-        if bundle.sealed:
-            bundle.extract_source(folder)
-        elif isinstance(bundle.store, CaptureStore):
-            folder = bundle.store.reproducer
-        path = folder / NAME
-        return read_pinned(path.read_bytes(), what=f"{bundle.name}: {NAME}") if path.is_file() else None
+    return read_pinned(read_regular(path, what=NAME, limit=_MOST_BYTES), what=NAME)
 
 
 def call_lines(document: Mapping[str, Any]) -> list[str]:

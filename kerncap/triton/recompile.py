@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from kerncap import proc
 from kerncap.errors import CompileError, HostError, typed
 from kerncap.scratch import Scratch
-from kerncap.triton.pinned import NAME, read_pinned
+from kerncap.triton.pinned import NAME
 
 PYTHON_VARIABLE = "KERNCAP_TRITON_PYTHON"
 _LOOK_TIMEOUT_S = 120.0
@@ -32,22 +33,13 @@ _KEPT = (
 )
 
 
-@dataclass(frozen=True)
-class Recompiled:
-    """The code object, the Triton that made it, and how it differs from the original's (None: it does not)."""
-
-    output: Path
-    compiler: str
-    difference: str | None
-
-
-def recompile(directory: Path, script: str, output: Path, *, timeout_s: float) -> Recompiled:
-    """`script` is run with `directory`'s source; the code object is written to `output`, which must not exist.
+def recompile(directory: Path, pinned: Mapping[str, Any], script: str, output: Path, *, timeout_s: float) -> str:
+    """The Triton version that did it. `script` is run with `directory`'s source and `pinned`, its triton.json; the code
+    object is written to `output`, which must not exist.
 
     Raises: CompileError `compile.no-source`, `compile.failed`, `compile.timeout`; HostError `host.no-triton`;
     BundleError.
     """
-    pinned = read_pinned((directory / NAME).read_bytes(), what=NAME)
     if pinned["entry"] is None:
         raise CompileError("the bundle carries no source of this Triton kernel", code="compile.no-source")
     python, version = find_triton()
@@ -66,10 +58,7 @@ def recompile(directory: Path, script: str, output: Path, *, timeout_s: float) -
             )
         if not done.ok or not output.is_file():
             raise _failed(done, folder)
-    difference = None
-    if version != pinned["triton"]:
-        difference = f"compiled by Triton {version}, the original by {pinned['triton']}"
-    return Recompiled(output, f"Triton {version}", difference)
+    return version
 
 
 def find_triton() -> tuple[str, str]:

@@ -136,7 +136,7 @@ def _extracted(
             captured.directory.rename(partial / place / "capture")
         source_errors = []
         for captured, place in zip(found, places, strict=True):
-            source_errors.append(_seal(request, partial / place, captured.records or work))
+            source_errors.append(_seal(request, partial / place, captured.records))
             write_reproducer(partial / place, open_bundle(partial / place).capture)
         remove_tree(work)
     return tuple(

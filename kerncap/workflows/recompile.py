@@ -16,14 +16,13 @@ from typing import Any
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
-from kerncap.bundle.outputs import give_final_name, new_file
-from kerncap.errors import CompileError, KerncapError, UsageError, error_from_code, typed
+from kerncap.bundle.outputs import new_file
+from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.reproducer import triton_script
 from kerncap.runtime import catalog, containers
 from kerncap.scratch import Scratch
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
-from kerncap.source.compiler import has_kernel
-from kerncap.source.recompile import original_compiler_major, recompile
+from kerncap.source.recompile import original_compiler_major, recompile, take
 from kerncap.triton import pinned
 from kerncap.triton import recompile as triton
 
@@ -56,34 +55,24 @@ def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOU
     refuse_existing(output)
     bundle = open_bundle(path)
     mangled = bundle.capture.kernel.name
-    if not bundle.sealed:
-        return _recompiled(_folder(bundle), output, mangled, timeout_s)
-    with Scratch("kerncap-source-") as scratch:
-        bundle.extract_source(Path(scratch))
-        return _recompiled(Path(scratch), output, mangled, timeout_s)
-
-
-def _recompiled(folder: Path, output: Path, mangled: str, timeout_s: float) -> Outcome:
-    if not (folder / pinned.NAME).is_file():
+    with bundle.source_folder() as folder:
+        document = pinned.load_pinned(folder)
+        if document is not None:
+            return _recompile_triton(folder, document, output, mangled, timeout_s)
         made = recompile(folder, output, mangled, timeout_s=timeout_s)
-        return Outcome(made.output, made.compiler, made.difference)
-    document = pinned.read_pinned((folder / pinned.NAME).read_bytes(), what=pinned.NAME)
-    script = triton_script(mangled, document["triton"])
+    return Outcome(made.output, made.compiler, made.difference)
+
+
+def _recompile_triton(folder: Path, document: dict[str, Any], output: Path, mangled: str, timeout_s: float) -> Outcome:
+    original = document["triton"]
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
-        # Under its own name only when it has the kernel.
-        made_by = triton.recompile(folder, script, Path(scratch, "kernel.hsaco"), timeout_s=timeout_s)
-        if not has_kernel(made_by.output, mangled):
-            raise CompileError(
-                f"the compiled source has no kernel {mangled}",
-                code="compile.no-kernel",
-                hint="edit src/kernel_variant.py  # and keep the kernel's name",
-            )
-        give_final_name(made_by.output, output)
-    return Outcome(output, made_by.compiler, made_by.difference)
-
-
-def _folder(bundle: Bundle) -> Path:
-    return Path(bundle.name)
+        made = Path(scratch, "kernel.hsaco")
+        script = triton_script(mangled, original)
+        version = triton.recompile(folder, document, script, made, timeout_s=timeout_s)
+        take(made, output, mangled, folder / document["main"])
+    differs = version != original
+    difference = f"compiled by Triton {version}, the original by {original}" if differs else None
+    return Outcome(output, f"Triton {version}", difference)
 
 
 @dataclass(frozen=True)
@@ -141,23 +130,20 @@ def recompile_source(path: str, output: Path, *, trust: bool, sandbox: Sandbox |
 
 
 def _image_for(bundle: Bundle) -> str:
-    """The runtime image whose clang is of the major version that compiled the original, else the default one."""
-    wanted = _triton_version(bundle)
-    if wanted is not None:
-        return catalog.image_name("triton", _suite_with_triton(wanted))
-    major = _original_major(bundle)
+    """The runtime image whose clang is of the major version that compiled the original, else the default one; of a
+    Triton kernel one with Triton.
+    """
+    with bundle.source_folder() as folder:
+        document = pinned.load_pinned(folder)
+        if document is not None:
+            return catalog.image_name("triton", _suite_with_triton(document["triton"]))
+        major = original_compiler_major(folder)
     suite = catalog.DEFAULT_SUITE
     if major is not None and catalog.find_checkout() is not None:
         for name, base in catalog.load().bases.items():
             if any(re.fullmatch(rf"(clang|lld|rocm-device-libs)-{major}", package) for package in base.packages):
                 suite = name
     return catalog.image_name("runtime", suite)
-
-
-def _triton_version(bundle: Bundle) -> str | None:
-    """The release that compiled the original; None: it is no Triton kernel."""
-    document = pinned.pinned_of(bundle)
-    return None if document is None else str(document["triton"])
 
 
 def _suite_with_triton(wanted: str) -> str:
@@ -168,14 +154,6 @@ def _suite_with_triton(wanted: str) -> str:
     exact = [suite for suite, has in known.items() if has.version == wanted]
     newest = sorted(known, key=lambda suite: [int(part) for part in known[suite].version.split(".")])
     return (exact or newest[-1:] or [catalog.DEFAULT_SUITE])[0]
-
-
-def _original_major(bundle: Bundle) -> int | None:
-    if not bundle.sealed:
-        return original_compiler_major(_folder(bundle))
-    with Scratch("kerncap-source-") as scratch:
-        bundle.extract_source(Path(scratch))
-        return original_compiler_major(Path(scratch))
 
 
 def _answer(stdout: bytes) -> dict[str, Any]:
