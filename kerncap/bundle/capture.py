@@ -81,6 +81,8 @@ class Capture:
     """What made this dispatch the one that was captured, where conditions were given."""
     sequence: Sequence | None = None
     """The dispatches behind the first; None: one dispatch was captured."""
+    triton: str | None = None
+    """The release that compiled the kernel; how lies in triton.json, beside the source."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -130,6 +132,7 @@ def capture_from_json(document: dict[str, Any], *, what: str = "capture.json") -
         self_check=document.get("self_check"),
         sequence=sequence_from_json(document.get("sequence"), document["code_object"]["isa"], what),
         trigger=document.get("trigger"),
+        triton=document.get("triton"),
     )
     check_dispatch(capture.kernarg, capture.code_object, what)
     return capture

@@ -27,9 +27,12 @@ def add_facts(directory: Path, *, device_class: str, command: Sequence[str], env
     _write(directory, document)
 
 
-def add_arguments(directory: Path, names_and_types: Sequence[tuple[str, str]]) -> None:
-    """Of the arguments that are not hidden, in order, where the code object says nothing; the rest stays as it is."""
+def add_triton(directory: Path, release: str, names_and_types: Sequence[tuple[str, str]]) -> None:
+    """Who compiled the kernel; names and types of the arguments that are not hidden, in order, where the code object
+    says nothing.
+    """
     document = _read(directory)
+    document["triton"] = release
     visible = [arg for arg in document["kernarg"]["args"] if not arg["kind"].startswith("hidden_")]
     for arg, (name, kind) in zip(visible, names_and_types, strict=False):
         arg["name"] = arg.get("name") or name

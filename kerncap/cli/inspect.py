@@ -53,6 +53,8 @@ def _triton(opened: Bundle) -> dict[str, Any] | None:
     from kerncap.errors import KerncapError
     from kerncap.triton.pinned import load_pinned
 
+    if opened.capture.triton is None:
+        return None
     try:
         with opened.source_folder() as folder:
             return load_pinned(folder)

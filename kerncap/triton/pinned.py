@@ -47,7 +47,7 @@ def pin(directory: Path, capture: Capture, records: Records) -> CompileError | N
     document = _document(capture, records, entry)
     (directory / NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if not records.process.get("known"):
-        log.warning("Triton %s is a release that this kerncap does not know", records.process.get("triton"))
+        log.warning("Triton %s is a release that this kerncap does not know", records.release)
     for text in records.errors:
         log.warning("Triton's shim could not record %s", text)
     return error
@@ -57,7 +57,7 @@ def _document(capture: Capture, records: Records, entry: str | None) -> dict[str
     kernel = records.kernel
     return {
         "schema": SCHEMA,
-        "triton": records.process.get("triton", "unknown"),
+        "triton": records.release,
         "python": records.process.get("python", "unknown"),
         "kernel": kernel["name"],
         "function": kernel.get("function"),

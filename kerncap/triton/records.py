@@ -33,6 +33,10 @@ class Records:
     """Of modules that a kernel names: attribute to value."""
     errors: tuple[str, ...]
 
+    @property
+    def release(self) -> str:
+        return str(self.process.get("triton", "unknown"))
+
 
 def read_records(folder: Path, code_object: str) -> Records | None:
     """Of the first process, in order of their numbers, that had Triton make the code object with this digest."""

@@ -19,7 +19,7 @@ from kerncap.bundle.content import write_code_object
 from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
-from kerncap.capture.seal import add_arguments, add_facts, add_self_check
+from kerncap.capture.seal import add_facts, add_self_check, add_triton
 from kerncap.capture.tool import describe_status, require_patterns
 from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError, typed
 from kerncap.names import base_name
@@ -157,7 +157,7 @@ def _seal(request: Request, partial: Path, records_dir: Path) -> CompileError | 
     bundle = open_bundle(partial)
     records = read_records(records_dir, bundle.capture.code_object.digest)
     if records is not None:
-        add_arguments(capture_dir, names_and_types(records.kernel.get("signature") or []))
+        add_triton(capture_dir, records.release, names_and_types(records.kernel.get("signature") or []))
         bundle = open_bundle(partial)
     if bundle.capture.status == "completed":
         _self_check(request, bundle, capture_dir)

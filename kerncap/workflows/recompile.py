@@ -133,10 +133,10 @@ def _image_for(bundle: Bundle) -> str:
     """The runtime image whose clang is of the major version that compiled the original, else the default one; of a
     Triton kernel one with Triton.
     """
+    release = bundle.capture.triton
+    if release is not None:
+        return catalog.image_name("triton", _suite_with_triton(release))
     with bundle.source_folder() as folder:
-        document = pinned.load_pinned(folder)
-        if document is not None:
-            return catalog.image_name("triton", _suite_with_triton(document["triton"]))
         major = original_compiler_major(folder)
     suite = catalog.DEFAULT_SUITE
     if major is not None and catalog.find_checkout() is not None:

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <optional>
+
 namespace {
 
 bool dispatch() {
@@ -108,51 +110,64 @@ bool faulted(void* at, std::uint32_t reason) {
 bool unmapped_fault() {
   return faulted(reinterpret_cast<void*>(0x123456789000), HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT);
 }
+// Device memory of the virtual memory API, mapped for the GPU with that access.
+class Mapped {
+ public:
+  explicit Mapped(hsa_access_permission_t permission) {
+    HSA_CHECK(hsa_amd_vmem_address_reserve(&va_, size, 0, 0));
+    HSA_CHECK(hsa_amd_vmem_handle_create(device_pool, size, MEMORY_TYPE_PINNED, 0, &memory_));
+    HSA_CHECK(hsa_amd_vmem_map(va_, size, 0, memory_, 0));
+    const hsa_amd_memory_access_desc_t access = {permission, gpu};
+    HSA_CHECK(hsa_amd_vmem_set_access(va_, size, &access, 1));
+  }
+  ~Mapped() {
+    HSA_CHECK(hsa_amd_vmem_unmap(va_, size));
+    HSA_CHECK(hsa_amd_vmem_handle_release(memory_));
+    HSA_CHECK(hsa_amd_vmem_address_free(va_, size));
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  void* va() const { return va_; }
+
+ private:
+  static constexpr std::size_t size = std::size_t{2} << 20;
+  void* va_ = nullptr;
+  hsa_amd_vmem_alloc_handle_t memory_ = {};
+};
+
 bool read_only_fault() {
-  constexpr std::size_t size = std::size_t{2} << 20;
-  void* va = nullptr;
-  HSA_CHECK(hsa_amd_vmem_address_reserve(&va, size, 0, 0));
-  hsa_amd_vmem_alloc_handle_t memory = {};
-  HSA_CHECK(hsa_amd_vmem_handle_create(device_pool, size, MEMORY_TYPE_PINNED, 0, &memory));
-  HSA_CHECK(hsa_amd_vmem_map(va, size, 0, memory, 0));
-  const hsa_amd_memory_access_desc_t access = {HSA_ACCESS_PERMISSION_RO, gpu};
-  HSA_CHECK(hsa_amd_vmem_set_access(va, size, &access, 1));
-  const bool right = faulted(va, HSA_AMD_MEMORY_FAULT_READ_ONLY);
-  HSA_CHECK(hsa_amd_vmem_unmap(va, size));
-  HSA_CHECK(hsa_amd_vmem_handle_release(memory));
-  HSA_CHECK(hsa_amd_vmem_address_free(va, size));
-  return right;
+  const Mapped memory(HSA_ACCESS_PERMISSION_RO);
+  return faulted(memory.va(), HSA_AMD_MEMORY_FAULT_READ_ONLY);
+}
+
+// The kernel "fill" where its descriptor and code have been copied to: within `kCodeBytes` from `to` on.
+constexpr std::uint64_t kPage = 4096, kCodeBytes = 4 * kPage;
+std::optional<Kernel> fill_copied(void* to) {
+  Kernel fill = kernel("fill");
+  const std::uint64_t first = fill.object & ~(kPage - 1);
+  if (!copy(to, gpu, reinterpret_cast<void*>(first), gpu, kCodeBytes)) return std::nullopt;
+  fill.object += reinterpret_cast<std::uint64_t>(to) - first;
+  return fill;
 }
 
 // A kernel copied into memory that is not mapped for execution: its first instruction cannot be fetched. (Memory of the virtual memory
 // API: HSA runtime 6.1 allocates everything else for execution.)
 bool execute_fault() {
   HSA_CHECK(hsa_amd_register_system_event_handler(on_system_event, nullptr));
-  constexpr std::uint64_t size = std::uint64_t{2} << 20, page = 4096, used = 4 * page;  // descriptor and code lie within `used`
-  void* va = nullptr;
-  HSA_CHECK(hsa_amd_vmem_address_reserve(&va, size, 0, 0));
-  hsa_amd_vmem_alloc_handle_t memory = {};
-  HSA_CHECK(hsa_amd_vmem_handle_create(device_pool, size, MEMORY_TYPE_PINNED, 0, &memory));
-  HSA_CHECK(hsa_amd_vmem_map(va, size, 0, memory, 0));
-  const hsa_amd_memory_access_desc_t access = {HSA_ACCESS_PERMISSION_RW, gpu};
-  HSA_CHECK(hsa_amd_vmem_set_access(va, size, &access, 1));
-  Kernel fill = kernel("fill");
-  const std::uint64_t data = reinterpret_cast<std::uint64_t>(va), first = fill.object & ~(page - 1);
-  if (!copy(va, gpu, reinterpret_cast<void*>(first), gpu, used)) return false;
-  fill.object += data - first;
+  const Mapped memory(HSA_ACCESS_PERMISSION_RW);
+  const auto fill = fill_copied(memory.va());
+  if (!fill) return false;
+  const std::uint64_t data = reinterpret_cast<std::uint64_t>(memory.va());
   const hsa_signal_t done = signal(1);
-  submit(queue(), packet(fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  submit(queue(), packet(*fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
   for (int i = 0; i < kPatienceMs && fault_va == 0; ++i) usleep(1000);
   std::printf("  fault at 0x%lx of 0x%lx, reason 0x%x\n", fault_va.load(), data, fault_reason.load());
-  HSA_CHECK(hsa_amd_vmem_unmap(va, size));
-  HSA_CHECK(hsa_amd_vmem_handle_release(memory));
-  HSA_CHECK(hsa_amd_vmem_address_free(va, size));
-  return fault_va - data < used && fault_reason == HSA_AMD_MEMORY_FAULT_NX && hsa_signal_load_relaxed(done) == 1;
+  return fault_va - data < kCodeBytes && fault_reason == HSA_AMD_MEMORY_FAULT_NX && hsa_signal_load_relaxed(done) == 1;
 }
 
 // Code in memory that was allocated for data, and imported: the driver maps what is imported for everything.
 bool imported_code() {
-  constexpr std::size_t size = std::size_t{2} << 20, page = 4096, used = 4 * page;
+  constexpr std::size_t size = std::size_t{2} << 20;
   const auto exported = allocate<std::byte>(device_pool, size);
   int fd = -1;
   std::uint64_t offset = 0;
@@ -160,12 +175,10 @@ bool imported_code() {
   std::size_t mapped = 0;
   void* va = nullptr;
   HSA_CHECK(hsa_amd_interop_map_buffer(1, &gpu, fd, 0, &mapped, &va, nullptr, nullptr));
-  Kernel fill = kernel("fill");
-  const std::uint64_t data = reinterpret_cast<std::uint64_t>(va) + offset, first = fill.object & ~(page - 1);
-  if (!copy(reinterpret_cast<void*>(data), gpu, reinterpret_cast<void*>(first), gpu, used)) return false;
-  fill.object += data - first;
+  const auto fill = fill_copied(static_cast<std::byte*>(va) + offset);
+  if (!fill) return false;
   const hsa_signal_t done = signal(1);
-  submit(queue(), packet(fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
+  submit(queue(), packet(*fill, fill_arguments(allocate<std::uint32_t>(device_pool, 64), 1), done, 64));
   const bool ended = completed(done);
   HSA_CHECK(hsa_amd_interop_unmap_buffer(va));
   close(fd);

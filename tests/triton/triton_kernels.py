@@ -16,20 +16,9 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
-    tl.store(out + at, tl.load(x + at, mask=mask) + tl.load(y + at, mask=mask), mask=mask)
-
-
-@triton.jit
-def softmax(x, out, columns, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    v = tl.load(x + row * columns + at, mask=at < columns, other=-float("inf"))
-    e = tl.exp(v - tl.max(v, axis=0))
-    tl.store(out + row * columns + at, e / tl.sum(e, axis=0), mask=at < columns)
+sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
+from kernelkit.elementwise import histogram, layernorm, quantise, softmax
+from kernelkit.elementwise import vector_add as add
 
 
 @triton.jit
@@ -50,18 +39,6 @@ def matmul(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         right += BK * n
     out = c + row[:, None] * n + column[None, :]
     tl.store(out, total.to(c.dtype.element_ty), mask=(row[:, None] < m) & (column[None, :] < n))
-
-
-@triton.jit
-def layernorm(x, weight, bias, out, columns, eps, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    mask = at < columns
-    v = tl.load(x + row * columns + at, mask=mask, other=0.0).to(tl.float32)
-    mean = tl.sum(v, axis=0) / columns
-    centred = tl.where(mask, v - mean, 0.0)
-    scale = tl.rsqrt(tl.sum(centred * centred, axis=0) / columns + eps)
-    y = centred * scale * tl.load(weight + at, mask=mask) + tl.load(bias + at, mask=mask)
-    tl.store(out + row * columns + at, y.to(out.dtype.element_ty), mask=mask)
 
 
 @triton.jit
@@ -107,26 +84,10 @@ def row_sums(x, out, m, n, ROWS: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def quantise(x, out, scales, columns, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    mask = at < columns
-    v = tl.load(x + row * columns + at, mask=mask, other=0.0).to(tl.float32)
-    scale = tl.max(tl.abs(v), axis=0) / 127.0
-    tl.store(out + row * columns + at, (tl.floor(v / scale + 0.5)).to(tl.int8), mask=mask)
-    tl.store(scales + row, scale)
-
-
-@triton.jit
 def trigonometry(x, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + at, mask=at < n, other=1.0)
     tl.store(out + at, tl.sin(v) + tl.cos(v) + tl.log(tl.abs(v) + 1) + tl.sqrt(tl.abs(v)), mask=at < n)
-
-
-@triton.jit
-def histogram(x, bins, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.atomic_add(bins + tl.load(x + at, mask=at < n, other=0), 1, mask=at < n)
 
 
 @triton.jit

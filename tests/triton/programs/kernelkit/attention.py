@@ -6,8 +6,6 @@ import triton.language as tl
 from . import numbers
 from .numbers import exp as exponential
 
-NOTHING = float("-inf")
-
 
 def configs():
     return [

@@ -5,8 +5,6 @@ import triton.language as tl
 
 from kernelkit.numbers import rounded
 
-LARGEST = 127.0
-
 
 @triton.jit
 def vector_add(x, y, out, n, BLOCK: tl.constexpr):
