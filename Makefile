@@ -54,7 +54,7 @@ matrix: setup images  ## whole kernels with many compiler options on the virtual
 	done; exit $$status
 
 TRITON := 3.6.0
-test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy; fetches its compiler (190 MB) into build/triton
+test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy and captured from programs; fetches its compilers (530 MB), builds their images
 	@[ "$$(cat build/triton/.version 2>/dev/null)" = $(TRITON) ] || { rm -rf build/triton \
 	  && $(PYTHON) -m pip install -q --no-deps --target build/triton triton==$(TRITON) && echo $(TRITON) > build/triton/.version; }
 	@$(PYTHON) -m kerncap image build $(SUITES)
