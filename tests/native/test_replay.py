@@ -409,11 +409,15 @@ def test_variant_with_other_arguments_is_refused(bench: Bench) -> None:
     assert (replayed.exit_code, replayed.result["error"]["code"]) == (6, "replay.variant-arguments")
 
 
-def add_zeros(capture: HandmadeCapture, va: int, chunks: int) -> None:
-    """A region of `chunks` x 64 MiB above all others."""
+CHUNK_BYTES = 64 << 20
+
+
+def add_zeros(capture: HandmadeCapture, va: int, end: int) -> None:
+    """A region above all others."""
     index = json.loads((capture.folder / "index.json").read_text())
-    fill = {"l": 64 << 20, "k": "fill", "v": 0, "h": "0" * 64}
-    region = index["regions"][0] | {"va": va, "size": chunks * (64 << 20), "pre": [fill] * chunks, "post": []}
+    sizes = [min(CHUNK_BYTES, end - at) for at in range(va, end, CHUNK_BYTES)]
+    fills = [{"l": size, "k": "fill", "v": 0, "h": "0" * 64} for size in sizes]
+    region = index["regions"][0] | {"va": va, "size": end - va, "pre": fills, "post": []}
     index["regions"].append(region)
     (capture.folder / "index.json").write_text(json.dumps(index))
 
@@ -421,7 +425,7 @@ def add_zeros(capture: HandmadeCapture, va: int, chunks: int) -> None:
 def test_starts_again_until_the_addresses_are_free(bench: Bench) -> None:
     """A quarter of all random layouts has libraries in these 256 GiB: no run may end for that reason."""
     capture = vector_add(bench)
-    add_zeros(capture, 0x7F8000000000, 4096)
+    add_zeros(capture, 0x7F8000000000, 0x7FC000000000)
     for _ in range(6):
         replayed = bench.replay(capture.request([run()]))
         # More than the device has: found only after all addresses were reserved.
@@ -431,8 +435,8 @@ def test_starts_again_until_the_addresses_are_free(bench: Bench) -> None:
 def test_taken_address_is_named(bench: Bench) -> None:
     """Memory where every process has its stack: starting again does not help, and the message says what is there."""
     capture = vector_add(bench)
-    # All but the last chunk of the 16 GiB in which Linux places stacks.
-    add_zeros(capture, 0x7FFC00000000, 255)
+    # All of the 16 GiB in which Linux places stacks: of a part, one start in so many would find its stack elsewhere.
+    add_zeros(capture, 0x7FFC00000000, 0x7FFFFFFFF000)
     replayed = bench.replay(capture.request([run()]))
     assert (replayed.exit_code, replayed.result["error"]["code"]) == (6, "replay.address-taken"), replayed.stderr
     assert "[stack]" in replayed.result["error"]["message"]
