@@ -27,8 +27,12 @@ def not_negative(name: str, value: float, example: str) -> None:
         raise UsageError(text, code="usage.number", hint=f"{name} {example}")
 
 
-def check_judging(atol: float, rtol: float, iterations: int, *, prefix: str = "") -> None:
+MAX_ULP = 1 << 62
+
+
+def check_judging(atol: float, rtol: float, ulp: int, iterations: int, *, prefix: str = "") -> None:
     """`prefix`: how the caller spells an option. Raises: UsageError `usage.number`."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         not_negative(prefix + name, value, "1e-5")
+    check_count(f"{prefix}ulp", ulp, 0, MAX_ULP)
     check_count(f"{prefix}iterations", iterations, 1, MAX_ITERATIONS)

@@ -371,6 +371,22 @@ Ranges = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
+class Launch:
+    """How a code object is launched: workitems, and bytes of LDS beside those that its descriptor names."""
+
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    dynamic_group_segment_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "grid": list(self.grid),
+            "workgroup": list(self.workgroup),
+            "dynamic_group_segment_bytes": self.dynamic_group_segment_bytes,
+        }
+
+
+@dataclass(frozen=True)
 class ReplayRun:
     """One run of a replay request: which code object, from which state, compared with what."""
 
@@ -387,6 +403,10 @@ class ReplayRun:
     expect_dump: Path | None = None
     dump: Path | None = None
     mismatch_dump: Path | None = None
+    mismatch_limit: int = 0
+    """Bytes of the dump beyond which no more are added; 0: none."""
+    launch: Launch | None = None
+    """Of `hsaco`, where it needs another launch than the captured one."""
 
     def to_json(self) -> dict[str, Any]:
         initial: dict[str, Any] = {"kind": "captured"}
@@ -409,6 +429,8 @@ class ReplayRun:
             "expect": expect,
             "dump": str(self.dump) if self.dump else None,
             "mismatch_dump": str(self.mismatch_dump) if self.mismatch_dump else None,
+            "mismatch_limit": self.mismatch_limit,
+            "launch": self.launch.to_json() if self.launch and self.hsaco else None,
         }
 
 

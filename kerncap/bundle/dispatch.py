@@ -45,6 +45,18 @@ class Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Tensor:
+    """What the application passed for a pointer; `strides` and `offset` count elements. The pointer is the address of
+    the first element; `offset` is that element's place in the allocation of the framework."""
+
+    dtype: str
+    """As the framework spells it: `torch.float16`."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
     offset: int
     size: int
@@ -54,6 +66,7 @@ class Argument:
     type: str | None
     region: int | None
     region_offset: int | None
+    tensor: Tensor | None = None
 
     @property
     def hidden(self) -> bool:
@@ -119,10 +132,17 @@ def kernarg_from_json(node: dict[str, Any]) -> Kernarg:
             type=arg.get("type") or None,
             region=arg.get("region"),
             region_offset=arg.get("region_offset"),
+            tensor=_tensor(arg.get("tensor")),
         )
         for arg in node["args"]
     )
     return Kernarg(size=node["size"], data=bytes.fromhex(node["bytes"]), args=args)
+
+
+def _tensor(node: dict[str, Any] | None) -> Tensor | None:
+    if node is None:
+        return None
+    return Tensor(node["dtype"], tuple(node["shape"]), tuple(node["strides"]), node["offset"])
 
 
 def code_object_from_json(node: dict[str, Any]) -> CodeObject:

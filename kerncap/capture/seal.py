@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,25 @@ def add_facts(directory: Path, *, device_class: str, command: Sequence[str], env
     _write(directory, document)
 
 
-def add_triton(directory: Path, release: str, names_and_types: Sequence[tuple[str, str]]) -> None:
-    """Who compiled the kernel; names and types of the arguments that are not hidden, in order, where the code object
-    says nothing.
-    """
+@dataclass(frozen=True)
+class NamedArgument:
+    """What the framework knows of an argument and the code object does not; `tensor` as in capture.json."""
+
+    name: str
+    type: str
+    tensor: Mapping[str, Any] | None = None
+
+
+def add_triton(directory: Path, release: str, arguments: Sequence[NamedArgument]) -> None:
+    """Who compiled the kernel, and its arguments that are not hidden, in order."""
     document = _read(directory)
     document["triton"] = release
     visible = [arg for arg in document["kernarg"]["args"] if not arg["kind"].startswith("hidden_")]
-    for arg, (name, kind) in zip(visible, names_and_types, strict=False):
-        arg["name"] = arg.get("name") or name
-        arg["type"] = arg.get("type") or kind
+    for arg, known in zip(visible, arguments, strict=False):
+        arg["name"] = arg.get("name") or known.name
+        arg["type"] = arg.get("type") or known.type
+        if known.tensor is not None:
+            arg["tensor"] = dict(known.tensor)
     _write(directory, document)
 
 

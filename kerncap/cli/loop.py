@@ -24,6 +24,7 @@ def loop(
     ] = None,
     atol: options.AtolOption = 0.0,
     rtol: options.RtolOption = 0.0,
+    ulp: options.UlpOption = 0,
     iterations: options.IterationsOption = 3,
     device: options.DeviceOption = "auto",
     timeout: options.DispatchTimeoutOption = 60.0,
@@ -43,7 +44,7 @@ def loop(
     from kerncap.workflows.session import Session
 
     set_verbosity(verbose)
-    limits.check_judging(atol, rtol, iterations, prefix="--")
+    limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
     if rounds is not None:
         limits.check_count("--rounds", rounds, 1, 1 << 30)
@@ -57,7 +58,7 @@ def loop(
     with Session(reproducer, device=device, timeout_s=timeout) as session:
         if not as_json:
             note(f"watching {watched}, on {session.device}; Ctrl-C ends it")
-        judging = loops.Judging(iterations, atol, rtol)
+        judging = loops.Judging(iterations, atol, rtol, ulp)
         for one in loops.rounds(session, watched, None if hsaco is not None else compile_to, judging):
             if as_json:
                 print_json_line(one.to_json())

@@ -176,6 +176,9 @@ HsacoOption = Annotated[
 ]
 AtolOption = Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")]
 RtolOption = Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")]
+UlpOption = Annotated[
+    int, typer.Option("--ulp", help="Tolerance for float data: so many values of its type away from what is expected.")
+]
 IterationsOption = Annotated[int, typer.Option("--iterations", help="Dispatches, each from the same state.")]
 DispatchTimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds that one dispatch may take.")]
 TrustOption = Annotated[

@@ -31,6 +31,7 @@ def run(
     ] = False,
     atol: options.AtolOption = 0.0,
     rtol: options.RtolOption = 0.0,
+    ulp: options.UlpOption = 0,
     iterations: options.IterationsOption = 2,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that each container may take.")] = 900.0,
     memory: options.MemoryOption = None,
@@ -52,7 +53,7 @@ def run(
     set_verbosity(verbose)
     if hsaco is not None and recompile:
         raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
-    limits.check_judging(atol, rtol, iterations, prefix="--")
+    limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)
@@ -63,6 +64,7 @@ def run(
         recompile=recompile,
         atol=atol,
         rtol=rtol,
+        ulp=ulp,
         iterations=iterations,
         check=parse_checks(check),
         only=only,

@@ -14,6 +14,7 @@ def validate(
     hsaco: options.HsacoOption = None,
     atol: options.AtolOption = 0.0,
     rtol: options.RtolOption = 0.0,
+    ulp: options.UlpOption = 0,
     iterations: options.IterationsOption = 2,
     device: options.DeviceOption = "auto",
     timeout: options.DispatchTimeoutOption = 60.0,
@@ -30,14 +31,14 @@ def validate(
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
-    limits.check_judging(atol, rtol, iterations, prefix="--")
+    limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
     options.check_of_kernel(kernel, has_variant=hsaco is not None)
     chosen = Options(
         device=device,
         hsaco=hsaco,
         iterations=iterations,
-        tolerance=Tolerance(atol, rtol),
+        tolerance=Tolerance(atol, rtol, ulp),
         timeout_s=timeout,
         check=parse_checks(check),
         only=only,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from kerncap.cli.output import format_bytes, print_json, say, table
 from kerncap.errors import counted
-from kerncap.results import CheckResult, Finding, Mismatch, Site, Verdict
+from kerncap.results import CheckResult, ElementDifference, Finding, Mismatch, OutputDifference, Site, Verdict
 
 _SHOWN_HEX = 32
-# So many digits tell any two values of the type apart.
-_DIGITS = {"f64": 17, "f32": 9, "f16": 5, "bf16": 4}
 
 
 def report_verdict(verdict: Verdict, *, as_json: bool) -> int:
@@ -44,12 +43,63 @@ def print_verdict(verdict: Verdict) -> None:
         say(f"  not judged {name}: {why}")
     for reason in verdict.reasons:
         say(f"  {reason}")
-    if verdict.mismatches:
+    if verdict.outputs:
+        _print_outputs(verdict.outputs)
+    elif verdict.mismatches:
         say("  first mismatches:")
         header = ("address", "offset", "argument", "expected", "actual")
         say(table([_mismatch(m) for m in verdict.mismatches], header=header, indent=4))
     if verdict.checks is not None:
         _print_checks(verdict.checks)
+
+
+def _print_outputs(outputs: Sequence[OutputDifference]) -> None:
+    """What differs by output, then the first elements of each."""
+    say(f"  outputs that differ ({outputs[0].run}):")
+    header = ("output", "type", "shape", "differ", "of", "beyond", "max abs", "max rel", "max ulp", "NaN", "inf")
+    say(table([_output(one) for one in outputs], header=header, indent=4))
+    say("  first mismatches:")
+    rows = [
+        (_element(one, first), f"region {one.region} + {first.offset:#x}", first.expected, first.actual)
+        for one in outputs
+        for first in one.first
+    ]
+    say(table(rows, header=("element", "place", "expected", "actual"), indent=4))
+
+
+def _output(one: OutputDifference) -> tuple[object, ...]:
+    shape = "" if one.shape is None else "x".join(map(str, one.shape)) or "scalar"
+    known = one.type is not None
+
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.4g}"
+
+    return (
+        one.argument or f"region {one.region}",
+        one.type or "bytes",
+        shape,
+        one.differing,
+        one.elements if known else "",
+        one.beyond,
+        number(one.max_abs),
+        number(one.max_rel),
+        "" if one.max_ulp is None else one.max_ulp,
+        _counts(one.nan),
+        _counts(one.inf),
+    )
+
+
+def _counts(pair: tuple[int, int]) -> str:
+    """`0 -> 3`: expected and actual, where there is any."""
+    return f"{pair[0]} -> {pair[1]}" if any(pair) else ""
+
+
+def _element(one: OutputDifference, first: ElementDifference) -> str:
+    """`out[0, 3, 17]`."""
+    name = one.argument or f"region {one.region}"
+    if first.index is None:
+        return f"{name}, byte" if one.type is None else f"{name}, outside"
+    return f"{name}[{', '.join(map(str, first.index))}]"
 
 
 def _print_checks(checks: CheckResult) -> None:
@@ -102,11 +152,10 @@ def _value(text: str, kind: str | None) -> str:
         return shown
     # numpy takes time to load and is not needed for most verdicts
     from kerncap.verdict.types import SHOWN_BYTES
-    from kerncap.verdict.values import values_of
+    from kerncap.verdict.values import text_of, values_of
 
     data = bytes.fromhex(text[:_SHOWN_HEX])
     if not data or len(data) % SHOWN_BYTES[kind]:
         return shown
-    digits = f".{_DIGITS[kind]}g" if kind in _DIGITS else "d"
-    numbers = ", ".join(format(value, digits) for value in values_of(data, kind).tolist())
+    numbers = ", ".join(text_of(value, kind) for value in values_of(data, kind).tolist())
     return f"{shown} ({numbers})"

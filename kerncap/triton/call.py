@@ -20,11 +20,13 @@ _FORMATS = {
     "fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d",
 }  # fmt: skip
 CONSTEXPR = "constexpr"
-# As C++ names them, which is what the rest of kerncap reads. Others (8-bit floats) keep Triton's name.
+# As C++ and HIP name them, which is what the rest of kerncap reads. Others keep Triton's name.
 _SPELLED = {
     "i1": "bool", "i8": "signed char", "i16": "short", "i32": "int", "i64": "long",
     "u1": "bool", "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned int", "u64": "unsigned long",
     "fp16": "half", "bf16": "__bf16", "fp32": "float", "f32": "float", "fp64": "double",
+    "fp8e4nv": "__hip_fp8_e4m3", "fp8e5": "__hip_fp8_e5m2",
+    "fp8e4b8": "__hip_fp8_e4m3_fnuz", "fp8e5b16": "__hip_fp8_e5m2_fnuz",
 }  # fmt: skip
 # A list or a tuple of arguments, as the shim writes it.
 _SEVERAL = ("tuple", "list")

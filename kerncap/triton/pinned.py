@@ -1,6 +1,6 @@
 """triton.json: how Triton compiled the captured kernel, and the launch as a person would write it.
 
-In: a reproducer directory, its Capture, the records of the shim. Out: `triton.json` and the source below `src/`; or the
+In: a reproducer directory, the records of the shim, the launch. Out: `triton.json` and the source below `src/`; or the
 document, read and checked, of a bundle that may be a stranger's. Called by the extract and recompile workflows and by
 inspect.
 """
@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle.capture import Capture
 from kerncap.bundle.documents import parse_json, validate
 from kerncap.bundle.files import read_regular
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
-from kerncap.triton.call import reassemble
 from kerncap.triton.records import Records
 from kerncap.triton.source import MAIN, source_files
 
@@ -30,8 +28,9 @@ _MOST_BYTES = 4 << 20
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "waves_per_eu", "matrix_instr_nonkdim", "kpack")
 
 
-def pin(directory: Path, capture: Capture, records: Records) -> CompileError | None:
-    """Write triton.json and, where it can be carried, the source. What could not be carried comes back.
+def pin(directory: Path, records: Records, launch: Mapping[str, Any]) -> CompileError | None:
+    """Write triton.json and, where it can be carried, the source. What could not be carried comes back. `launch` is put
+    together from the capture (call.py).
 
     Raises: OSError.
     """
@@ -44,7 +43,7 @@ def pin(directory: Path, capture: Capture, records: Records) -> CompileError | N
             (directory / path).write_text(text, encoding="utf-8", errors="surrogateescape")
     except CompileError as failure:
         error = failure
-    document = _document(capture, records, entry)
+    document = _document(records, launch, entry)
     (directory / NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if not records.process.get("known"):
         log.warning("Triton %s is a release that this kerncap does not know", records.release)
@@ -53,7 +52,7 @@ def pin(directory: Path, capture: Capture, records: Records) -> CompileError | N
     return error
 
 
-def _document(capture: Capture, records: Records, entry: str | None) -> dict[str, Any]:
+def _document(records: Records, launch: Mapping[str, Any], entry: str | None) -> dict[str, Any]:
     kernel = records.kernel
     return {
         "schema": SCHEMA,
@@ -69,7 +68,7 @@ def _document(capture: Capture, records: Records, entry: str | None) -> dict[str
         "constants": kernel.get("constants", []),
         "attributes": kernel.get("attributes", []),
         "options": kernel["options"],
-        "launch": reassemble(capture, records),
+        "launch": dict(launch),
         "problems": list(records.errors),
     }
 

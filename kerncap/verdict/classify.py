@@ -19,11 +19,14 @@ from kerncap.results import (
     WITHIN_TOLERANCE,
     Judgement,
     Mismatch,
+    OutputDifference,
     ReplayResult,
     RunResult,
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
+from kerncap.verdict.mismatches import is_complete
+from kerncap.verdict.outputs import output_differences
 from kerncap.verdict.plan import (
     CAPTURED,
     FAULT,
@@ -64,6 +67,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         _require_told_from_nothing(runs, plan, capture, exact=all(j.agrees for j in judgements))
     new_noise = subtract(normalise(first.noise), normalise(capture.noise))
     verdict, passed, reasons = _conclude(plan, judgements, first, total(new_noise), capture)
+    outputs, partly = _outputs(plan, judgements, capture)
     shown: list[Mismatch] = [m for run in judged.values() for m in run.mismatches]
     return Verdict(
         verdict=verdict,
@@ -83,11 +87,24 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         noise_bytes=total(normalise(first.noise)),
         timing_ns=first.timing_ns,
         duration_s=result.duration_s,
-        reasons=reasons,
-        tolerance=None if plan.tolerance.exact else {"atol": plan.tolerance.atol, "rtol": plan.tolerance.rtol},
+        reasons=reasons + partly,
+        outputs=outputs,
+        tolerance=plan.tolerance.to_json(),
         captured_on=capture.device.device_class or "",
         product=result.product,
     )
+
+
+def _outputs(
+    plan: Plan, judgements: tuple[Judgement, ...], capture: Capture
+) -> tuple[tuple[OutputDifference, ...], tuple[str, ...]]:
+    """Of the first run that differs, by element; and what is not said of it."""
+    name = next((j.name for j in judgements if not j.agrees), None)
+    dump = plan.runs[plan.names.index(name)].mismatch_dump if name is not None else None
+    if name is None or dump is None:
+        return (), ()
+    found = output_differences(name, dump, capture, plan.shown, plan.tolerance)
+    return found, () if is_complete(dump) else ("outputs are described by the first of the bytes that differ",)
 
 
 def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:
@@ -185,7 +202,7 @@ def _judge(name: str, run: RunResult, plan: Plan, capture: Capture) -> Judgement
     if run.mismatch_bytes == 0:
         return Judgement(name, agrees=True, within_tolerance=True, mismatch_bytes=0)
     dump = plan.runs[plan.names.index(name)].mismatch_dump
-    if dump is None:
+    if dump is None or not plan.lenient(capture):
         return Judgement(name, agrees=False, within_tolerance=False, mismatch_bytes=run.mismatch_bytes)
     compared = compare_dump(dump, plan.typed, normalise(capture.noise), plan.tolerance)
     allowed = compared.tolerated_bytes + compared.noise_bytes

@@ -28,17 +28,26 @@ SEED = 20240229
 PERTURBATION = 1 / 16
 """Relative change of perturbed floats, at most. Source: native/replay/initial_state.cpp."""
 
+DESCRIBED_BYTES = 64 << 20
+"""Of the bytes that mismatch, so many are described by their elements where each of them is a mismatch anyway."""
+
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A float element agrees when |actual - expected| <= atol + rtol * |expected|; two NaN agree."""
+    """A float element agrees when |actual - expected| <= atol + rtol * |expected|, or when it is no more than `ulp`
+    values of its type away; two NaN agree."""
 
     atol: float = 0.0
     rtol: float = 0.0
+    ulp: int = 0
 
     @property
     def exact(self) -> bool:
-        return self.atol == 0.0 and self.rtol == 0.0
+        return self.atol == 0.0 and self.rtol == 0.0 and self.ulp == 0
+
+    def to_json(self) -> dict[str, float] | None:
+        """None: byte for byte."""
+        return None if self.exact else {"atol": self.atol, "rtol": self.rtol, "ulp": self.ulp}
 
 
 EXACT = Tolerance()
@@ -64,6 +73,14 @@ class Plan:
     """Float and integer data: mismatches in it are shown as numbers."""
     remarks: tuple[str, ...] = ()
     """What the runs do not tell, for the verdict's reasons."""
+
+    def lenient(self, capture: Capture) -> bool:
+        return is_lenient(capture, self.tolerance)
+
+
+def is_lenient(capture: Capture, tolerance: Tolerance) -> bool:
+    """Some mismatches may be allowed: which ones, only their bytes tell."""
+    return not tolerance.exact or bool(capture.noise)
 
 
 FAULT = "fault"
@@ -94,27 +111,22 @@ def make_plan(
     guessed: tuple[TypedRange, ...] = ()
     known: tuple[TypedRange, ...] = ()
 
-    def mismatch_dir(name: str) -> Path | None:
-        return _mismatch_dir(capture, scratch, tolerance, name)
-
-    steps: list[tuple[str, ReplayRun]] = [
-        (CAPTURED, ReplayRun(hsaco=hsaco, iterations=iterations, mismatch_dump=mismatch_dir(CAPTURED)))
-    ]
+    dumps = _Dumps(scratch, lenient=is_lenient(capture, tolerance))
+    steps: list[tuple[str, ReplayRun]] = [(CAPTURED, dumps.of(CAPTURED, ReplayRun(hsaco=hsaco, iterations=iterations)))]
     missing: dict[str, str] = {}
     poison = _poison(capture, missing)
     if poison:
-        run = ReplayRun(hsaco=hsaco, poisoned=poison, mismatch_dump=mismatch_dir(POISONED))
-        steps.append((POISONED, run))
+        steps.append((POISONED, dumps.of(POISONED, ReplayRun(hsaco=hsaco, poisoned=poison))))
     if hsaco is not None:
         ranges = _perturb(capture, typed, missing)
         others = () if read_before is None else inferred_ranges(capture, index, read_before, typed)
         if others:
             guessed, known = tuple(sorted((*ranges, *others))), ranges
         elif ranges:
-            steps += _perturbed_steps(hsaco, ranges, scratch, seed, mismatch_dir(PERTURBED))
+            steps += _perturbed_steps(hsaco, ranges, dumps, seed)
         elif read_before is not None and capture.write_set is not None:
             missing[PERTURBED] = _LEFT_ALONE
-        steps += _nothing_steps(steps)
+        steps += _nothing_steps(steps, dumps)
     return Plan(
         names=tuple(name for name, _ in steps),
         runs=tuple(run for _, run in steps),
@@ -131,9 +143,9 @@ def make_plan(
 def guess_runs(plan: Plan, capture: Capture, scratch: Path, seed: int = SEED) -> list[tuple[str, ReplayRun]]:
     """The captured code object and the variant from the guessed state, for a replay of their own: both may fault."""
     assert plan.hsaco is not None
-    mismatches = _mismatch_dir(capture, scratch, plan.tolerance, PERTURBED)
-    steps = _perturbed_steps(plan.hsaco, plan.guessed, scratch, seed, mismatches)
-    return steps + _nothing_steps(steps)
+    dumps = _Dumps(scratch, lenient=plan.lenient(capture))
+    steps = _perturbed_steps(plan.hsaco, plan.guessed, dumps, seed)
+    return steps + _nothing_steps(steps, dumps)
 
 
 def with_guess(plan: Plan, steps: list[tuple[str, ReplayRun]]) -> Plan:
@@ -160,40 +172,37 @@ def without_guess(plan: Plan, why: str) -> Plan:
     return replace(plan, guessed=plan.known, known=(), not_judged={**plan.not_judged, PERTURBED: why})
 
 
-def _mismatch_dir(capture: Capture, scratch: Path, tolerance: Tolerance, name: str) -> Path | None:
-    need_bytes = not tolerance.exact or bool(capture.noise)
-    return scratch / f"mismatch-{name}" if need_bytes else None
+@dataclass(frozen=True)
+class _Dumps:
+    """Where runs leave their mismatched bytes: all of them where each is judged, else the first, to be described."""
+
+    scratch: Path
+    lenient: bool
+
+    def of(self, name: str, run: ReplayRun) -> ReplayRun:
+        limit = 0 if self.lenient else DESCRIBED_BYTES
+        place = self.scratch / f"mismatch-{name.replace(' ', '-')}"
+        return replace(run, mismatch_dump=place, mismatch_limit=limit)
 
 
 def _perturbed_steps(
-    hsaco: Path, ranges: tuple[TypedRange, ...], scratch: Path, seed: int, mismatches: Path | None
+    hsaco: Path, ranges: tuple[TypedRange, ...], dumps: _Dumps, seed: int
 ) -> list[tuple[str, ReplayRun]]:
-    reference = scratch / "reference"
-    variant = ReplayRun(
-        hsaco=hsaco,
-        perturbed=ranges,
-        seed=seed,
-        expect_post=False,
-        expect_dump=reference,
-        mismatch_dump=mismatches,
-    )
+    reference = dumps.scratch / "reference"
+    variant = ReplayRun(hsaco=hsaco, perturbed=ranges, seed=seed, expect_post=False, expect_dump=reference)
     return [
         (REFERENCE, ReplayRun(perturbed=ranges, seed=seed, expect_post=False, dump=reference)),
-        (PERTURBED, variant),
+        (PERTURBED, dumps.of(PERTURBED, variant)),
     ]
 
 
-def _nothing_steps(steps: list[tuple[str, ReplayRun]]) -> list[tuple[str, ReplayRun]]:
+def _nothing_steps(steps: list[tuple[str, ReplayRun]], dumps: _Dumps) -> list[tuple[str, ReplayRun]]:
     """Where mismatches may be allowed, what is left when nothing is done: allowed as well, the run tells nothing."""
     return [
-        (NOTHING + name, replace(run, dispatch=False, iterations=1, mismatch_dump=_beside(run.mismatch_dump)))
+        (NOTHING + name, dumps.of(NOTHING + name, replace(run, dispatch=False, iterations=1)))
         for name, run in steps
-        if run.mismatch_dump is not None
+        if dumps.lenient and run.mismatch_dump is not None
     ]
-
-
-def _beside(directory: Path) -> Path:
-    return directory.with_name(f"{directory.name}-of-nothing")
 
 
 def _poison(capture: Capture, missing: dict[str, str]) -> Ranges:

@@ -10,14 +10,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kerncap.bundle.capture import Capture
+from kerncap.bundle.dispatch import Argument
 from kerncap.bundle.sequence import Step
 
 TypedRange = tuple[int, int, int, str]
 """(region, offset, length, element type)"""
 
-ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+
+class F8Format(NamedTuple):
+    """A float of 8 bits: bits of its significand, the bias of its exponent, which patterns are no numbers.
+
+    `ieee`: infinities and NaN as IEEE 754; `fn`: 0x7f and 0xff are NaN, no infinity; `fnuz`: 0x80 is NaN, no infinity
+    and no negative zero. Source: OCP "8-bit Floating Point Specification"; LLVM, APFloat, Float8E4M3FNUZ.
+    """
+
+    mantissa: int
+    bias: int
+    special: str
+
+
+F8_FORMATS = {
+    "f8e4m3": F8Format(3, 7, "fn"),
+    "f8e5m2": F8Format(2, 15, "ieee"),
+    "f8e4m3fnuz": F8Format(3, 8, "fnuz"),
+    "f8e5m2fnuz": F8Format(2, 16, "fnuz"),
+}
+
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, **dict.fromkeys(F8_FORMATS, 1)}
 """Float types: what can be perturbed and compared under a tolerance."""
 
 SHOWN_BYTES = ELEMENT_BYTES | {f"{sign}{8 * size}": size for sign in "iu" for size in (1, 2, 4, 8)}
@@ -37,6 +59,10 @@ _FLOAT_TYPES = {
     "hip_bfloat16": "bf16",
     "__hip_bfloat16": "bf16",
     "__bf16": "bf16",
+    "__hip_fp8_e4m3": "f8e4m3",
+    "__hip_fp8_e5m2": "f8e5m2",
+    "__hip_fp8_e4m3_fnuz": "f8e4m3fnuz",
+    "__hip_fp8_e5m2_fnuz": "f8e5m2fnuz",
 }
 # On Linux for x86-64 and amdgcn: `long` has 8 bytes, `char` is signed.
 _INTEGER_TYPES = {
@@ -153,8 +179,22 @@ def argument_at(capture: Capture, region: int, offset: int) -> str | None:
     ]
     if not near:
         return None
-    best = max(near, key=lambda argument: argument.region_offset or 0)
-    return best.name or f"argument at {best.offset}"
+    return name_of(max(near, key=lambda argument: argument.region_offset or 0))
+
+
+def argument_of(capture: Capture, region: int, offset: int) -> Argument | None:
+    """The argument that points to exactly this place; of several the one with a known shape."""
+    found = [
+        argument
+        for step in capture.steps
+        for argument in step.kernarg.args
+        if (argument.region, argument.region_offset) == (region, offset) and not argument.hidden
+    ]
+    return next((one for one in found if one.tensor is not None), found[0] if found else None)
+
+
+def name_of(argument: Argument) -> str:
+    return argument.name or f"argument at {argument.offset}"
 
 
 def type_at(typed: Sequence[TypedRange], region: int, offset: int, length: int) -> str | None:

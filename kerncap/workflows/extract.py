@@ -19,7 +19,7 @@ from kerncap.bundle.content import write_code_object
 from kerncap.bundle.outputs import new_directory
 from kerncap.capture.application import Captured, Order, run_application
 from kerncap.capture.attach import Attached, capture_on_demand
-from kerncap.capture.seal import add_facts, add_self_check, add_triton
+from kerncap.capture.seal import NamedArgument, add_facts, add_self_check, add_triton
 from kerncap.capture.tool import describe_status, require_patterns
 from kerncap.errors import CompileError, HostError, KerncapError, ReplayError, UsageError, typed
 from kerncap.names import base_name
@@ -27,7 +27,7 @@ from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import SourceRequest, Wanted, carry_source
-from kerncap.triton.call import names_and_types
+from kerncap.triton.call import names_and_types, reassemble
 from kerncap.triton.pinned import pin
 from kerncap.triton.records import read_records
 from kerncap.verdict.write_set import TracedSet, read_trace
@@ -156,15 +156,20 @@ def _seal(request: Request, partial: Path, records_dir: Path) -> CompileError | 
     add_facts(capture_dir, device_class=order.device.kind, command=order.command, environment=os.environ)
     bundle = open_bundle(partial)
     records = read_records(records_dir, bundle.capture.code_object.digest)
+    launch: dict[str, Any] = {}
     if records is not None:
-        add_triton(capture_dir, records.release, names_and_types(records.kernel.get("signature") or []))
+        launch = reassemble(bundle.capture, records)
+        named = names_and_types(records.kernel.get("signature") or [])
+        tensors = [one["tensor"] for one in launch["arguments"]]
+        arguments = [NamedArgument(*one, tensor) for one, tensor in zip(named, tensors, strict=False)]
+        add_triton(capture_dir, records.release, arguments)
         bundle = open_bundle(partial)
     if bundle.capture.status == "completed":
         _self_check(request, bundle, capture_dir)
     else:
         log.warning("the captured dispatch ended with a %s: the self-check is left out", bundle.capture.status)
     if records is not None:
-        return pin(partial, bundle.capture, records)
+        return pin(partial, records, launch)
     if not request.source.wanted:
         return None
     kernel, target = bundle.capture.kernel, bundle.capture.code_object.target

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,7 @@ class Judging:
     iterations: int = 2
     atol: float = 0.0
     rtol: float = 0.0
+    ulp: int = 0
 
 
 def watched_source(reproducer: Path) -> Path:
@@ -143,7 +144,7 @@ def _round(
                 finally:
                     compile_s = time.monotonic() - started
             started = time.monotonic()
-            verdict = session.evaluate(variant, iterations=judging.iterations, atol=judging.atol, rtol=judging.rtol)
+            verdict = session.evaluate(variant, **asdict(judging))
             judge_s = time.monotonic() - started
             code = session.code(variant)
             differs = tuple(changes(baseline.code, code))

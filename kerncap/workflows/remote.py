@@ -43,6 +43,7 @@ class RemoteSession:
         iterations: int = 2,
         atol: float = 0.0,
         rtol: float = 0.0,
+        ulp: int = 0,
         kernel: str | None = None,
         check: str | None = None,
     ) -> Verdict:
@@ -50,7 +51,7 @@ class RemoteSession:
 
         Raises: what the server's session raised; HostError `host.no-server` when it is gone.
         """
-        options = {"iterations": iterations, "atol": atol, "rtol": rtol, "kernel": kernel, "check": check}
+        options = {"iterations": iterations, "atol": atol, "rtol": rtol, "ulp": ulp, "kernel": kernel, "check": check}
         return parse_verdict(self._ask("evaluate", hsaco=_absolute(hsaco), source=_absolute(source), **options))
 
     def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:

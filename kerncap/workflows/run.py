@@ -41,6 +41,7 @@ class RunOptions:
     recompile: bool = False
     atol: float = 0.0
     rtol: float = 0.0
+    ulp: int = 0
     iterations: int = 2
     timeout_s: float = 900.0
     check: str | None = None
@@ -76,7 +77,8 @@ def run(source: str, options: RunOptions) -> Verdict:
             location,
             options,
             arguments=(
-                *("--iterations", str(options.iterations), "--atol", repr(options.atol), "--rtol", repr(options.rtol)),
+                *("--iterations", str(options.iterations)),
+                *("--atol", repr(options.atol), "--rtol", repr(options.rtol), "--ulp", str(options.ulp)),
                 *("--timeout", f"{min(options.timeout_s, _DISPATCH_TIMEOUT_S):g}"),
                 *(("--check", options.check) if options.check else ()),
                 *(("--only", str(options.only)) if options.only is not None else ()),

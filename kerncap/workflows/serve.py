@@ -50,6 +50,7 @@ _EVALUATE: Final[Mapping[str, tuple[type, ...]]] = {
     "iterations": (int,),
     "atol": (int, float),
     "rtol": (int, float),
+    "ulp": (int,),
     "kernel": (str, type(None)),
     "check": (str, type(None)),
 }

@@ -78,6 +78,7 @@ class Session:
         iterations: int = 2,
         atol: float = 0.0,
         rtol: float = 0.0,
+        ulp: int = 0,
         kernel: str | None = None,
         check: str | None = None,
     ) -> Verdict:
@@ -87,7 +88,7 @@ class Session:
         original's, the verdict's `reasons` say so.
         Raises: ReplayError, UsageError, HostError; with `source` CompileError, BundleError.
         """
-        check_judging(atol, rtol, iterations)
+        check_judging(atol, rtol, ulp, iterations)
         if source is not None and hsaco is not None:
             raise UsageError("both a code object and source are named", code="usage.option-alone", hint="--hsaco FILE")
         if kernel is not None and hsaco is None and source is None:
@@ -101,7 +102,7 @@ class Session:
             options = Options(
                 hsaco=Path(hsaco) if hsaco is not None else None,
                 iterations=iterations,
-                tolerance=Tolerance(atol, rtol),
+                tolerance=Tolerance(atol, rtol, ulp),
                 timeout_s=self._timeout_s,
                 kernel=kernel,
                 check=parse_checks(check),

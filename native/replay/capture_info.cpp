@@ -26,6 +26,15 @@ std::array<std::uint32_t, 3> three(const Fields& fields, const char* name, std::
   return out;
 }
 
+}  // namespace
+
+std::array<std::uint32_t, 3> grid_from_json(const Fields& fields) { return three(fields, "grid", std::numeric_limits<std::uint32_t>::max()); }
+std::array<std::uint32_t, 3> workgroup_from_json(const Fields& fields) {
+  return three(fields, "workgroup", std::numeric_limits<std::uint16_t>::max());
+}
+
+namespace {
+
 void read_dispatch(const Fields& fields, DispatchInfo& info) {
   const Fields kernel = fields.object("kernel");
   info.kernel_name = kernel.string("name");
@@ -34,8 +43,8 @@ void read_dispatch(const Fields& fields, DispatchInfo& info) {
   const Fields dispatch = fields.object("dispatch");
   info.dims = static_cast<std::uint16_t>(dispatch.u32("dims", 3));
   if (info.dims == 0) dispatch.fail("dims", "is 0");
-  info.grid = three(dispatch, "grid", std::numeric_limits<std::uint32_t>::max());
-  info.workgroup = three(dispatch, "workgroup", std::numeric_limits<std::uint16_t>::max());
+  info.grid = grid_from_json(dispatch);
+  info.workgroup = workgroup_from_json(dispatch);
   info.group_segment_bytes = dispatch.u32("group_segment_bytes");
   info.private_segment_bytes = dispatch.u32("private_segment_bytes");
   info.kernarg_va = dispatch.u64("kernarg_va");

@@ -52,6 +52,9 @@ struct CaptureInfo : DispatchInfo {
 };
 
 CaptureInfo capture_from_json(const Json& document);
+// Workitems of a member `grid` or `workgroup`, within what a packet can say.
+std::array<std::uint32_t, 3> grid_from_json(const Fields& fields);
+std::array<std::uint32_t, 3> workgroup_from_json(const Fields& fields);
 // The index must speak of the dispatches that the capture has. Throws bundle.inconsistent.
 void check_steps(const CaptureInfo& capture, const Index& index);
 

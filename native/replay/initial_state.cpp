@@ -58,6 +58,18 @@ void store(std::byte* bytes, T value) noexcept {
   std::memcpy(bytes, &value, sizeof value);
 }
 
+// The lowest bit of the significand, unless that would make or undo an infinity or a NaN. Source: OCP "8-bit Floating Point
+// Specification"; LLVM APFloat, Float8E4M3FNUZ and Float8E5M2FNUZ (0x80 is their only NaN, they have no infinity).
+void perturb_f8(ElementType type, std::byte* element) noexcept {
+  const auto value = load<std::uint8_t>(element);
+  const std::uint8_t magnitude = value & 0x7f;
+  bool kept = false;
+  if (type == ElementType::f8e4m3) kept = magnitude >= 0x7e;
+  if (type == ElementType::f8e5m2) kept = magnitude >= 0x7c;
+  if (type == ElementType::f8e4m3fnuz || type == ElementType::f8e5m2fnuz) kept = value == 0x80 || value == 0x81;
+  if (!kept) store<std::uint8_t>(element, value ^ 1);
+}
+
 template <typename T>
 void perturb_integer(std::uint64_t random, std::byte* element) noexcept {
   const T value = load<T>(element);
@@ -111,6 +123,11 @@ void perturb(ElementType type, std::uint64_t seed, std::uint64_t va, std::byte* 
       store(element, static_cast<std::uint16_t>(next >> 16));
       return;
     }
+    case ElementType::f8e4m3:
+    case ElementType::f8e5m2:
+    case ElementType::f8e4m3fnuz:
+    case ElementType::f8e5m2fnuz:
+      return perturb_f8(type, element);
     case ElementType::i64:
       return perturb_integer<std::uint64_t>(random, element);
     case ElementType::i32:

@@ -115,6 +115,25 @@ TEST(Perturb, EveryHalfStaysFiniteAndNormalOnesChange) {
   }
 }
 
+TEST(Perturb, EveryFloatOf8BitsStaysWhatItIs) {
+  const auto is_special = [](ElementType type, std::uint32_t bits) {
+    if (type == ElementType::f8e4m3) return (bits & 0x7f) == 0x7f;
+    if (type == ElementType::f8e5m2) return (bits & 0x7c) == 0x7c;
+    return bits == 0x80;
+  };
+  for (const ElementType type : {ElementType::f8e4m3, ElementType::f8e5m2, ElementType::f8e4m3fnuz, ElementType::f8e5m2fnuz}) {
+    int moved = 0;
+    for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
+      auto changed = static_cast<std::uint8_t>(bits);
+      perturb(type, 5, bits, reinterpret_cast<std::byte*>(&changed));
+      ASSERT_EQ(is_special(type, changed), is_special(type, bits)) << bits;
+      ASSERT_EQ(changed & 0xfe, bits & 0xfe);
+      moved += changed != bits ? 1 : 0;
+    }
+    EXPECT_GE(moved, 248);
+  }
+}
+
 TEST(Perturb, KnownHalves) {
   // 1.0 in fp16 less 1/16 at most: from 0x3b80 (0.9375)
   for (std::uint64_t va = 0; va < 1000; va += 2) {

@@ -41,6 +41,7 @@ struct ScanRequest {
   RangeList* noise = nullptr;
   ChangeLog* expected_words = nullptr;  // both or none: get each mismatch, widened to whole words of 8 bytes
   ChangeLog* actual_words = nullptr;
+  std::uint64_t max_words_bytes = 0;  // of these two: beyond it no more are added; 0: no limit
   std::uint32_t max_mismatches = 0;
 };
 
@@ -48,6 +49,7 @@ struct ScanResult {
   std::uint64_t changed_bytes = 0;
   std::uint64_t bytes_compared = 0;
   std::uint64_t mismatch_bytes = 0;
+  bool words_complete = true;
   bool iterations_agree = true;
   std::vector<Mismatch> mismatches;
 };

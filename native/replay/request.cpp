@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "replay/capture_info.hpp"
 
 namespace kerncap::replay {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::string_view kCode = "usage.bad-request";
 constexpr std::size_t kMaxRuns = 1000;
 constexpr std::size_t kMaxRanges = 1u << 22;
 constexpr std::uint32_t kMaxIterations = 1'000'000;
+constexpr std::uint32_t kMaxGroupSegmentBytes = 1u << 20;
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
   throw Error(std::string(kCode), "request: " + where + ": " + what);
@@ -21,6 +23,8 @@ constexpr std::uint32_t kMaxIterations = 1'000'000;
 ElementType element_type(const Json& value, const std::string& where) {
   constexpr std::pair<const char*, ElementType> names[] = {
       {"f64", ElementType::f64}, {"f32", ElementType::f32}, {"f16", ElementType::f16}, {"bf16", ElementType::bf16},
+      {"f8e4m3", ElementType::f8e4m3}, {"f8e5m2", ElementType::f8e5m2}, {"f8e4m3fnuz", ElementType::f8e4m3fnuz},
+      {"f8e5m2fnuz", ElementType::f8e5m2fnuz},
       {"i64", ElementType::i64}, {"i32", ElementType::i32}, {"i16", ElementType::i16}, {"i8", ElementType::i8},
       {"bits16", ElementType::bits16}, {"pair32", ElementType::pair32}, {"pair64", ElementType::pair64}};
   if (value.is_string()) {
@@ -65,6 +69,10 @@ InitialState initial_from_json(const Fields& fields, const std::string& where) {
   return initial;
 }
 
+LaunchRequest launch_from_json(const Fields& fields) {
+  return {grid_from_json(fields), workgroup_from_json(fields), fields.u32("dynamic_group_segment_bytes", kMaxGroupSegmentBytes)};
+}
+
 RunRequest run_from_json(const Json& value, const std::string& where) {
   const Fields fields(value, where, kCode);
   RunRequest run;
@@ -73,6 +81,8 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
   run.iterations = fields.has("iterations") ? fields.u32("iterations", kMaxIterations) : 1;
   run.warmup = fields.has("warmup") ? fields.u32("warmup", kMaxIterations) : 0;
   if (run.iterations == 0) fields.fail("iterations", "is 0");
+  if (fields.has("launch") && !fields.is_null("launch")) run.launch = launch_from_json(fields.object("launch"));
+  if (run.launch && !run.hsaco) fields.fail("launch", "is of a variant, and there is none");
   if (fields.has("dispatch")) run.dispatch = fields.boolean("dispatch");
   run.initial = initial_from_json(fields.object("initial"), where + ".initial");
   run.initial_document = value["initial"];
@@ -90,6 +100,7 @@ RunRequest run_from_json(const Json& value, const std::string& where) {
   }
   run.dump = fields.string_or_null("dump");
   run.mismatch_dump = fields.string_or_null("mismatch_dump");
+  if (fields.has("mismatch_limit")) run.mismatch_limit = fields.u64("mismatch_limit");
   return run;
 }
 
@@ -112,6 +123,10 @@ std::size_t size_of(ElementType type) noexcept {
     case ElementType::bits16:
       return 2;
     case ElementType::i8:
+    case ElementType::f8e4m3:
+    case ElementType::f8e5m2:
+    case ElementType::f8e4m3fnuz:
+    case ElementType::f8e5m2fnuz:
       return 1;
   }
   return 1;

@@ -30,6 +30,27 @@ Json request() {
     "initial": {"kind": "perturbed", "seed": 9, "ranges": [[1, 8, 8, "f64"], [0, 4, 4, "f32"], [1, 0, 8, "i8"]]}}]})");
 }
 
+Json launch() { return {{"grid", {128, 2, 1}}, {"workgroup", {64, 1, 1}}, {"dynamic_group_segment_bytes", 512}}; }
+
+Json& of_variant(Json& document) {
+  Json& run = document["runs"][0];
+  run["hsaco"] = "/v.hsaco";
+  run["launch"] = launch();
+  return run;
+}
+
+TEST(Request, LaunchOfAVariant) {
+  Json document = request();
+  EXPECT_FALSE(request_from_json(parsed(document)).runs.at(0).launch);
+  of_variant(document)["mismatch_limit"] = 77;
+  const RunRequest run = request_from_json(parsed(document)).runs.at(0);
+  ASSERT_TRUE(run.launch);
+  EXPECT_EQ(run.launch->grid, (std::array<std::uint32_t, 3>{128, 2, 1}));
+  EXPECT_EQ(run.launch->workgroup[0], 64u);
+  EXPECT_EQ(run.launch->dynamic_group_segment_bytes, 512u);
+  EXPECT_EQ(run.mismatch_limit, 77u);
+}
+
 Index index() {
   Index out;
   out.regions.resize(2);
@@ -60,6 +81,12 @@ TEST(Request, RefusesByName) {
       {"blob name", [](Json& d) { d["blobs"]["../x"] = {{"path", "/x"}, {"offset", 0}, {"size", 1}}; }},
       {"iterations", [](Json& d) { d["runs"][0]["iterations"] = 0; }},
       {"initial", [](Json& d) { d["runs"][0]["initial"]["kind"] = "random"; }},
+      {"launch of nothing", [](Json& d) { d["runs"][0]["launch"] = launch(); }},
+      {"launch without grid", [](Json& d) { of_variant(d)["launch"].erase("grid"); }},
+      {"launch of nobody", [](Json& d) { of_variant(d)["launch"]["grid"][1] = 0; }},
+      {"launch too wide", [](Json& d) { of_variant(d)["launch"]["workgroup"][0] = 65536; }},
+      {"launch with all LDS", [](Json& d) { of_variant(d)["launch"]["dynamic_group_segment_bytes"] = 1u << 31; }},
+      {"dump limit", [](Json& d) { d["runs"][0]["mismatch_limit"] = -1; }},
       {"dispatch", [](Json& d) { d["runs"][0]["dispatch"] = 0; }},
       {"expect", [](Json& d) { d["runs"][0]["expect"]["kind"] = "luck"; }},
       {"type", [](Json& d) { d["runs"][0]["initial"]["ranges"][0][3] = "f8"; }},

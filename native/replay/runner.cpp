@@ -64,8 +64,8 @@ class Runner {
     for (const RunRequest& run : runs) {
       for (std::size_t step = 0; step < input_.capture.steps(); ++step) {
         const StepKernel kernel = modules_.kernel(run, step);
-        launch_sizes(input_.capture.step(step), *kernel.captured.description, *kernel.target.description);
-        kernarg_of(kernel, step, 0);
+        launch_sizes(dispatch_of(run, kernel, step), *kernel.captured.description, *kernel.target.description);
+        kernarg_of(dispatch_of(run, kernel, step), kernel, 0);
       }
       modules_.variables(run);
     }
@@ -77,8 +77,21 @@ class Runner {
     return it != regions.begin() && va < std::prev(it)->end();
   }
 
-  Kernarg kernarg_of(const StepKernel& kernel, std::size_t step, std::uint64_t queue_va) const {
-    return build_kernarg({input_.capture.step(step), *kernel.captured.description, *kernel.target.description, queue_va,
+  // As captured, or as the run wants its variant launched.
+  DispatchInfo dispatch_of(const RunRequest& run, const StepKernel& kernel, std::size_t step) const {
+    DispatchInfo dispatch = input_.capture.step(step);
+    if (!run.launch || kernel.target.description == kernel.captured.description) return dispatch;
+    dispatch.grid = run.launch->grid;
+    dispatch.workgroup = run.launch->workgroup;
+    for (std::uint16_t axis = dispatch.dims; axis < 3; ++axis) {
+      if (dispatch.grid[axis] > 1 || dispatch.workgroup[axis] > 1) dispatch.dims = static_cast<std::uint16_t>(axis + 1);
+    }
+    dispatch.group_segment_bytes = kernel.captured.description->group_segment_bytes + run.launch->dynamic_group_segment_bytes;
+    return dispatch;
+  }
+
+  Kernarg kernarg_of(const DispatchInfo& dispatch, const StepKernel& kernel, std::uint64_t queue_va) const {
+    return build_kernarg({dispatch, *kernel.captured.description, *kernel.target.description, queue_va,
                           [this](std::uint64_t va) { return in_closure(va); }});
   }
 
@@ -101,10 +114,10 @@ class Runner {
     std::vector<Overlay> overlays;
     kernarg_buffers_.clear();
     for (std::size_t step = 0; step < input_.capture.steps(); ++step) {
-      const DispatchInfo& dispatch = input_.capture.step(step);
       const StepKernel kernel = modules_.kernel(run, step);
+      const DispatchInfo dispatch = dispatch_of(run, kernel, step);
       const LaunchSizes sizes = launch_sizes(dispatch, *kernel.captured.description, *kernel.target.description);
-      const std::uint64_t kernarg_va = place_kernarg(kernarg_of(kernel, step, queue_va), dispatch, relocation, overlays);
+      const std::uint64_t kernarg_va = place_kernarg(kernarg_of(dispatch, kernel, queue_va), dispatch, relocation, overlays);
       launches.push_back({kernel.target.object_va, kernarg_va, dispatch.dims, dispatch.grid, dispatch.workgroup, sizes.group_segment_bytes,
                           sizes.private_segment_bytes, step == 0 || dispatch.ordered,
                           step == 0 ? std::vector<BarrierInfo>() : input_.capture.later[step - 1].barriers_before});
@@ -134,6 +147,7 @@ class Runner {
     ChangeLog first;
     ChangeLog expected_words;
     ChangeLog actual_words;
+    bool dump_is_complete = true;
     RangeList noise;
     const std::uint64_t total = std::uint64_t{run.warmup} + run.iterations;
     for (std::uint64_t i = 0; i < total; ++i) {
@@ -152,9 +166,11 @@ class Runner {
         if (run.mismatch_dump) {
           scan.expected_words = &expected_words;
           scan.actual_words = &actual_words;
+          scan.max_words_bytes = run.mismatch_limit;
         }
       }
       const ScanResult found = image.scan(scan);
+      dump_is_complete = found.words_complete;
       if (!found.iterations_agree) out["iterations_agree"] = false;
       if (is_last) report(found, out);
     }
@@ -163,7 +179,7 @@ class Runner {
     if (run.mismatch_dump) {
       expected_words.save_content(*run.mismatch_dump / "expected.bin");
       actual_words.save_content(*run.mismatch_dump / "actual.bin");
-      write_json_atomic(*run.mismatch_dump / "mismatch.json", {{"schema", "kerncap.mismatch/1"}, {"ranges", actual_words.ranges()}});
+      write_json_atomic(*run.mismatch_dump / "mismatch.json", {{"schema", "kerncap.mismatch/1"}, {"complete", dump_is_complete}, {"ranges", actual_words.ranges()}});
     }
   }
 

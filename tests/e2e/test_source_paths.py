@@ -51,7 +51,7 @@ def project(folder: Path) -> None:
         "up.hpp": "#error this is another one\n",
         "cpath/by_cpath.hpp": header(6),
         "common/both.hpp": header(7),
-        "assert/asserts.hpp": header(8) + "#line 7 \"made.up\"\n" + header(9, guard=""),
+        "assert/asserts.hpp": header(8) + '#line 7 "made.up"\n' + header(9, guard=""),
         "src/names.hip": """
 #include "beside.hpp"
 #include <angle.hpp>

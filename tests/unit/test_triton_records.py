@@ -151,12 +151,14 @@ def test_what_cannot_be_carried_is_named(text: str, values: dict[str, Any], said
 
 
 def test_names_and_types_of_arguments() -> None:
-    signature = [["x", "*fp32"], ["B", "constexpr"], ["pair", {"tuple": ["*kbf16", "i32"]}], ["q", "*fp8e4nv"]]
+    pair = {"tuple": ["*kbf16", "i32"]}
+    signature = [["x", "*fp32"], ["B", "constexpr"], ["pair", pair], ["q", "*fp8e4nv"], ["r", "*fp8e4b15"]]
     assert names_and_types(signature) == [
         ("x", "float*"),
         ("pair.0", "__bf16*"),
         ("pair.1", "int"),
-        ("q", "fp8e4nv*"),
+        ("q", "__hip_fp8_e4m3*"),
+        ("r", "fp8e4b15*"),
     ]
 
 

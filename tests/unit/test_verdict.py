@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,12 @@ WRONG = {"mismatch_bytes": 1, "mismatches": [MISMATCH]}
 
 def judge(plan: Plan, capture: Capture, *runs: dict[str, Any]) -> Verdict:
     """Every verdict of these tests obeys the schema and survives the way through JSON."""
+    for planned, run in zip(plan.runs, runs, strict=False):
+        if planned.mismatch_dump is not None and not planned.mismatch_dump.exists():
+            words = run["mismatches"]
+            expected, actual = (b"".join(bytes.fromhex(word[key]) for word in words) for key in ("expected", "actual"))
+            ranges = [[word["region"], word["offset"], 4, 4 * number] for number, word in enumerate(words)]
+            write_dump(planned.mismatch_dump, ranges, expected, actual)
     verdict = classify(plan, result(*runs), capture, SUBJECT)
     document = json.loads(json.dumps(verdict.to_json()))
     validate(document, "verdict", what="verdict")
@@ -309,7 +316,8 @@ def test_tolerance_applies_to_float_data_only(tmp_path: Path) -> None:
 )
 def test_elements(expected: float, actual: float, agree: bool) -> None:
     tolerance = Tolerance(rtol=0.01)
-    assert elements_agree(np.array([expected]), np.array([actual]), tolerance).tolist() == [agree]
+    want, got = (np.array([value], dtype="<f8").tobytes() for value in (expected, actual))
+    assert elements_agree(want, got, "f64", tolerance).tolist() == [agree]
 
 
 def test_within_tolerance_verdict_and_its_cross_check(bundle: Bundle, tmp_path: Path) -> None:
@@ -431,19 +439,23 @@ def test_a_mismatch_names_its_argument_and_its_numbers(
     plan = replace(
         make_plan(bundle.capture, bundle.index, tmp_path), shown=((first.region, first.region_offset, 16, "f32"),)
     )
-    wrong = {"mismatch_bytes": 8, "mismatches": [{**at, "expected": "0000c03f", "actual": "cdcccc3d"}]}
+    wrong = {"mismatch_bytes": 4, "mismatches": [{**at, "expected": "0000c03f", "actual": "cdcccc3d"}]}
     verdict = judge(plan, bundle.capture, run_json(**wrong))
     (found,) = verdict.mismatches
     assert (found.argument, found.type) == (first.name or f"argument at {first.offset}", "f32")
     print_verdict(verdict)
     said = capsys.readouterr().out
-    assert "0000c03f (1.5)" in said
-    assert "cdcccc3d (0.100000001)" in said
+    name = first.name or f"argument at {first.offset}"
+    assert [line.split() for line in said.splitlines() if line.lstrip().startswith(f"{name}[2]")] == [
+        [*f"{name}[2]".split(), "region", str(first.region), "+", f"{at['offset']:#x}", "1.5", "0.100000001"]
+    ]
+    shutil.rmtree(plan.runs[0].mismatch_dump or tmp_path)
     beyond = {**at, "offset": first.region_offset + 14, "expected": "00000000", "actual": "01000000"}
     verdict = judge(plan, bundle.capture, run_json(mismatch_bytes=1, mismatches=[beyond]))
     assert verdict.mismatches[0].type is None
+    assert (verdict.outputs[0].type, verdict.outputs[0].differing) == (None, 1)
     print_verdict(verdict)
-    assert "01000000\n" in capsys.readouterr().out
+    assert f"{name}, byte" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

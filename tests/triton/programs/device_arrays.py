@@ -49,8 +49,14 @@ class DType:
 DTYPES = {
     np.dtype(kind): DType(name, np.dtype(kind).itemsize)
     for kind, name in {
-        np.float64: "float64", np.float32: "float32", np.float16: "float16", np.int64: "int64", np.int32: "int32",
-        np.int16: "int16", np.int8: "int8", np.uint8: "uint8",
+        np.float64: "float64",
+        np.float32: "float32",
+        np.float16: "float16",
+        np.int64: "int64",
+        np.int32: "int32",
+        np.int16: "int16",
+        np.int8: "int8",
+        np.uint8: "uint8",
     }.items()
 }
 BFLOAT16 = DType("bfloat16", 2)
