@@ -369,6 +369,27 @@ def test_without_records_the_shim_only_makes_way(application: Path) -> None:
     assert not any((application / "records").iterdir())
 
 
+def test_the_shim_hides_nothing_and_imports_nothing_before_triton_comes(application: Path) -> None:
+    """Else a module of the application's with the name of one of Python's would be Python's."""
+    assert {path.name for path in SHIM.iterdir()} - {"__pycache__"} == {"sitecustomize.py", "_kerncap_triton"}
+    (application / "inspect.py").write_text("WHOSE = 'the user'\n")
+    (application / "app.py").write_text(
+        "import sys\n"
+        "early = {name.partition('.')[2] for name in sys.modules if name.startswith('_kerncap_triton.')}\n"
+        "import inspect\n"
+        "print(sorted(early), inspect.WHOSE, *({'json', 'ctypes', 'hashlib', 'triton'} & set(sys.modules)))\n"
+        "import triton.compiler\n"
+    )
+    done = run_application(application, records=application / "records")
+    assert (done.returncode, done.stdout) == (0, "['tool', 'watch'] the user\n")
+    assert "kerncap: triton: triton.compiler.compiler of Triton 3.6.0: AttributeError" not in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(SHIM.rglob("*.py")), ids=lambda path: path.stem)
+def test_the_shim_is_read_by_the_oldest_python_that_triton_supports(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 9))
+
+
 def test_a_shim_that_fails_says_so_and_does_no_harm(application: Path) -> None:
     """A release whose insides are others, and a folder that is gone."""
     path = application / "lib" / "triton" / "compiler" / "compiler.py"

@@ -4,7 +4,6 @@ The user's own sitecustomize, which this one hides, is run as if this one were n
 nothing is imported until the application imports it. Any Python that Triton supports runs this, without kerncap.
 """
 
-import importlib.util
 import os
 import sys
 
@@ -13,6 +12,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 def _run_hidden():
     import importlib.machinery
+    import importlib.util
 
     others = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
@@ -24,11 +24,9 @@ def _run_hidden():
 
 
 def _watch_for_triton():
-    spec = importlib.util.spec_from_file_location("_kerncap_triton", os.path.join(_HERE, "_kerncap_triton.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_kerncap_triton"] = module
-    spec.loader.exec_module(module)
-    module.install()
+    from _kerncap_triton import watch
+
+    watch.install()
 
 
 try:

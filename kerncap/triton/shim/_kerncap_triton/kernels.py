@@ -1,0 +1,61 @@
+"""What Triton compiled: signature, constants, options, by the digest of the code object."""
+
+import hashlib
+
+from _kerncap_triton.launches import Launcher
+from _kerncap_triton.records import guarded, records
+from _kerncap_triton.sources import record_source
+from _kerncap_triton.values import encode
+
+
+def patch_compiler(module):
+    kernel_class = module.CompiledKernel
+    made, loaded = kernel_class.__init__, kernel_class._init_handles
+
+    def __init__(self, *args, **kwargs):
+        made(self, *args, **kwargs)
+        if "hsaco" in self.asm:
+            guarded("a compiled kernel", record_kernel, self)
+
+    def _init_handles(self):
+        # 3.4 keeps what launches as `run`, later releases as `_run`. It is there already from the second call on.
+        loaded(self)
+        for name in ("_run", "run"):
+            launcher = self.__dict__.get(name)
+            if launcher is not None and not isinstance(launcher, Launcher) and "_kerncap_digest" in self.__dict__:
+                self.__dict__[name] = Launcher(launcher, self)
+
+    kernel_class.__init__, kernel_class._init_handles = __init__, _init_handles
+
+
+def record_kernel(kernel):
+    """A compiled kernel, from the compiler or from Triton's cache."""
+    code = kernel.asm["hsaco"]
+    digest = "sha256:" + hashlib.sha256(code).hexdigest()
+    kernel._kerncap_digest = digest
+    source, metadata = kernel.src, kernel.metadata._asdict()
+    document = {
+        "hsaco": digest,
+        "name": metadata["name"],
+        "options": {key: encode(value) for key, value in metadata.items() if key != "target"},
+        "target": {key: getattr(metadata["target"], key) for key in ("backend", "arch", "warp_size")},
+    }
+    function = getattr(source, "fn", None)
+    if function is None:  # compiled from an intermediate representation
+        document["function"] = None
+    else:
+        document.update(
+            function=[function.fn.__module__, function.fn.__qualname__],
+            arguments=list(function.arg_names),
+            signature=[[key, encode(kind)] for key, kind in source.signature.items()],
+            constants=[[list(_path(function, key)), encode(v)] for key, v in source.constants.items()],
+            attributes=[[list(_path(function, key)), v] for key, v in source.attrs.items()],
+        )
+        guarded(f"the source of {metadata['name']}", record_source, function, set())
+    records.write("kernel", ("kernel", digest), document)
+
+
+def _path(function, key):
+    if isinstance(key, str):
+        return (function.arg_names.index(key),)
+    return key if isinstance(key, tuple) else (key,)

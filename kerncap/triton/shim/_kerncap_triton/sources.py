@@ -1,0 +1,96 @@
+"""The text of kernels and of what they use: functions, values of names, whole modules of the user's."""
+
+import inspect
+import os
+import sys
+
+from _kerncap_triton.records import records
+from _kerncap_triton.values import encode, is_function
+
+MOST_TEXT = 4 << 20
+# What a kernel's source leads to stops here: these are installed where it is compiled again.
+TOOLCHAIN = ("triton", "torch", "numpy")
+
+
+def record_source(function, seen):
+    """The module of a kernel and the values that it finds there, and the same of what it calls."""
+    plain = function.fn
+    if plain in seen:
+        return
+    seen.add(plain)
+    record_module(plain.__module__)
+    names = set(_names(plain))
+    scope = dict(plain.__globals__)
+    cells = [cell.cell_contents for cell in plain.__closure__ or ()]
+    local = dict(zip(plain.__code__.co_freevars, cells))  # noqa: B905 (Python 3.9 has no strict)
+    scope.update(local)
+    values = {}
+    for name in sorted(names & scope.keys()):
+        value = scope[name]
+        if is_function(value):
+            record_source(value, seen)
+        elif type(value).__name__ == "module":
+            record_attributes(value, function, name, seen)
+        values[name] = encode(value) if type(value).__name__ != "module" else {"module": value.__name__}
+    document = {
+        "module": plain.__module__,
+        "name": plain.__qualname__,
+        "file": plain.__code__.co_filename,
+        "line": plain.__code__.co_firstlineno,
+        "text": "".join(inspect.getsourcelines(plain)[0]),
+        "values": values,
+        "local": sorted(local),
+    }
+    records.write("function", ("function", plain.__module__, plain.__qualname__, document["text"]), document)
+
+
+def _names(plain):
+    """All names in the code of a function and of those inside it."""
+    codes = [plain.__code__]
+    while codes:
+        code = codes.pop()
+        yield from code.co_names
+        yield from code.co_freevars
+        codes += [constant for constant in code.co_consts if hasattr(constant, "co_code")]
+
+
+def record_attributes(module, function, name, seen):
+    """Functions and constants of another module of the user's, as `helpers.scale` in a kernel names them."""
+    if not is_users(module.__name__):
+        return
+    record_module(module.__name__)
+    values = {}
+    for attribute in sorted(set(_names(function.fn))):
+        value = getattr(module, attribute, None)
+        if is_function(value):
+            record_source(value, seen)
+        if value is not None and not callable(value):
+            values[attribute] = encode(value)
+    records.write("values", ("values", module.__name__, tuple(values)), {"module": module.__name__, "values": values})
+
+
+def is_users(name):
+    top = name.partition(".")[0]
+    return top not in TOOLCHAIN and not is_of_python(top)
+
+
+def is_of_python(top):
+    listed = getattr(sys, "stdlib_module_names", None)
+    if listed is not None:
+        return top in listed
+    # Python 3.9 has no list: by its place.
+    path = getattr(sys.modules.get(top), "__file__", None) or ""
+    folder = os.path.dirname(path[: -len("/__init__.py")] if path.endswith("/__init__.py") else path)
+    return top in sys.builtin_module_names or folder == os.path.dirname(os.__file__)
+
+
+def record_module(name):
+    """Its whole text, as it is now."""
+    module = sys.modules.get(name)
+    path = getattr(module, "__file__", None)
+    if not path or not is_users(name):
+        return
+    with open(path, encoding="utf-8") as file:
+        text = file.read(MOST_TEXT)
+    document = {"name": name, "package": getattr(module, "__package__", None) or "", "file": path, "text": text}
+    records.write("module", ("module", name), document)

@@ -1,0 +1,40 @@
+"""Values of the application as JSON (docs/interfaces.md, Triton's records)."""
+
+
+def encode(value):
+    """Plain values as they are; others as an object that says what it was."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, (tuple, list)):
+        return {"tuple" if isinstance(value, tuple) else "list": [encode(item) for item in value]}
+    kind = type(value).__name__
+    if kind == "constexpr":
+        return {"constexpr": encode(value.value)}
+    if kind == "dtype":
+        return {"dtype": str(value)}
+    if is_function(value):
+        return {"function": [value.fn.__module__, value.fn.__qualname__]}
+    return {"other": repr(value)[:200]}
+
+
+def is_function(value):
+    """Of Triton, compiled when it is called: a kernel, a helper, a function of constants."""
+    return any(base.__name__ in ("JITCallable", "JITFunction") for base in type(value).__mro__)
+
+
+def encode_argument(value):
+    if not hasattr(value, "data_ptr"):
+        return encode(value)
+    stride = value.stride() if callable(getattr(value, "stride", None)) else ()
+    offset = value.storage_offset() if callable(getattr(value, "storage_offset", None)) else 0
+    return {
+        "tensor": {
+            "va": int(value.data_ptr()),
+            "dtype": str(value.dtype),
+            "shape": [int(n) for n in getattr(value, "shape", ())],
+            "strides": [int(n) for n in stride],
+            "offset": int(offset),
+        }
+    }

@@ -1,0 +1,82 @@
+"""A module of the user's that a kernel takes something from, and the imports between such modules.
+
+In: its text as the shim recorded it. Out: Module, what its imports name, imports as they are written down again.
+Called by source.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kerncap.triton.syntax import absolute
+
+
+@dataclass
+class Module:
+    """One of the user's: its text, the statements that bind its names, and those of them that are needed."""
+
+    name: str
+    package: str
+    tree: ast.Module
+    text: str
+    bound: dict[str, ast.stmt] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    kept: set[ast.stmt] = field(default_factory=set)
+    constants: dict[str, str] = field(default_factory=dict)
+    """Names whose value takes the place of what computed it."""
+
+
+def future_import(module: Module) -> str:
+    for statement in module.tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            return ast.unparse(statement) + "\n"
+    return ""
+
+
+def attributes_of_modules(statement: ast.stmt, module: Module) -> Iterator[tuple[str, str]]:
+    """(module, attribute) of `helpers.scale` where `helpers` is an imported module."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            target = _module_named(ast.unparse(node.value), module)
+            if target is not None:
+                yield target, node.attr
+
+
+def _module_named(dotted: str, module: Module) -> str | None:
+    head, _, rest = dotted.partition(".")
+    statement = module.bound.get(head)
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            if (alias.asname or alias.name.partition(".")[0]) == head:
+                base = alias.name if alias.asname else head
+                return f"{base}.{rest}" if rest else base
+    if isinstance(statement, ast.ImportFrom):
+        for alias in statement.names:
+            if (alias.asname or alias.name) == head:
+                base = f"{absolute(statement, module.package)}.{alias.name}"
+                return f"{base}.{rest}" if rest else base
+    return None
+
+
+def imported_names(module: Module, origin: str) -> set[str]:
+    """Names that a module's kept imports take from another."""
+    found: set[str] = set()
+    for statement in module.kept:
+        if isinstance(statement, ast.ImportFrom) and absolute(statement, module.package) == origin:
+            found |= {alias.name for alias in statement.names}
+    return found
+
+
+def import_text(statement: ast.Import | ast.ImportFrom, package: str, names: Iterable[str]) -> str:
+    """The statement with only the names that are used, relative imports made absolute."""
+    wanted = set(names)
+    if isinstance(statement, ast.ImportFrom):
+        kept = [alias for alias in statement.names if (alias.asname or alias.name) in wanted]
+        if not kept:
+            return ""
+        return ast.unparse(ast.ImportFrom(module=absolute(statement, package), names=kept, level=0)) + "\n"
+    kept = [alias for alias in statement.names if (alias.asname or alias.name.partition(".")[0]) in wanted]
+    return ast.unparse(ast.Import(names=kept)) + "\n" if kept else ""
