@@ -73,6 +73,16 @@ def suites(incomplete: str) -> list[str]:
     return [name for name in catalog.load().bases if name.startswith(incomplete)] if catalog.find_checkout() else []
 
 
+def triton_releases(incomplete: str) -> list[str]:
+    """Those of images.toml."""
+    from kerncap.runtime import catalog
+
+    if catalog.find_checkout() is None:
+        return []
+    known = {release for own in catalog.load().triton.values() for release in own.known}
+    return sorted(release for release in known if release.startswith(incomplete))
+
+
 @contextlib.contextmanager
 def shell_words() -> Iterator[None]:
     """Bash takes `vgpu:gfx942` and `--device=x` for several words; inside they are one, as every other shell has it.

@@ -10,7 +10,7 @@ import typer
 from kerncap.cli import completion
 from kerncap.cli.options import JsonOption, VerboseOption, add_command
 from kerncap.cli.output import format_bytes, note, print_json, say, set_verbosity, table
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
     from kerncap.runtime import images
@@ -52,6 +52,15 @@ def build(
             "--app", help="Instead: an image of real programs (for make test-apps); more than one may be named."
         ),
     ] = None,
+    triton: Annotated[
+        str | None,
+        typer.Option(
+            "--triton",
+            metavar="RELEASE",
+            help="Build the triton image with this release instead of the suite's own, tagged SUITE-RELEASE.",
+            autocompletion=completion.triton_releases,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = 0,
 ) -> None:
@@ -60,21 +69,29 @@ def build(
 
     set_verbosity(verbose)
     if app:
-        if suites or only:
+        if suites or only or triton:
             raise UsageError(
-                "--app builds images of real programs, which go with neither a suite nor --only",
+                "--app builds images of real programs, which go with none of a suite, --only and --triton",
                 code="usage.app-with-suite",
                 hint="kerncap image build --app llama",
             )
         _show(images.build_apps(tuple(app), note), as_json)
         return
+    if triton is not None:
+        if only and "triton" not in only:
+            raise UsageError(
+                "--triton names a release of the triton image, which --only leaves out",
+                code="usage.triton-left-out",
+                hint=typed("kerncap", "image", "build", "--only", "triton", "--triton", triton),
+            )
+        only = only or ["triton"]
     known = (*catalog.ROLES, *catalog.OPTIONAL_ROLES)
     roles = tuple(role for role in known if role in (only or catalog.ROLES))
     for role in only or ():
         if role not in known:
             text = f"no image is called {role!r}: base, toolchain, dev, runtime or triton"
             raise UsageError(text, code="usage.unknown-role")
-    states = images.build(tuple(suites or ()), roles, note)
+    states = images.build(tuple(suites or ()), roles, note, triton)
     _show([state for state in states if state.role in roles], as_json)
 
 

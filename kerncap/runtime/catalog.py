@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeVar
 import jinja2
 
 from kerncap.errors import HostError, UsageError
+from kerncap.runtime import triton_releases
+from kerncap.runtime.triton_releases import Triton
 
 Role = Literal["base", "toolchain", "dev", "runtime", "triton", "apps"]
 # Roles of a suite that are built unless others are named; "apps" are images of real programs, by their own names.
@@ -50,17 +52,6 @@ class App:
     title: str
     suite: str
     packages: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Triton:
-    """The Triton of one suite: a wheel for its Python, what a launch needs beside it, switches."""
-
-    suite: str
-    version: str
-    python: str
-    packages: tuple[str, ...]
-    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ def load(root: Path | None = None) -> Catalog:
             folder=folder,
             bases={name: _base(name, entry) for name, entry in data["bases"].items()},
             apps={name: _app(name, entry) for name, entry in data["apps"].items()},
-            triton={name: _triton(name, entry) for name, entry in data["triton"].items()},
+            triton={name: triton_releases.of_entry(name, entry) for name, entry in data["triton"].items()},
             default_suites=tuple(data["default"]["suites"]),
             packages={key: tuple(value) for key, value in data["packages"].items()},
             requirements=tuple(data["wheels"]["requirements"]),
@@ -177,7 +168,3 @@ def _base(name: str, entry: dict[str, Any]) -> Base:
 
 def _app(name: str, entry: dict[str, Any]) -> App:
     return App(name=name, title=entry["title"], suite=entry["suite"], packages=tuple(entry["packages"]))
-
-
-def _triton(suite: str, entry: dict[str, Any]) -> Triton:
-    return Triton(suite, entry["version"], entry["python"], tuple(entry["packages"]), dict(entry["environment"]))

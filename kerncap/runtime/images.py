@@ -23,8 +23,9 @@ from docker import DockerClient
 
 from kerncap import proc
 from kerncap.errors import HostError, typed
-from kerncap.runtime import catalog, engine
-from kerncap.runtime.catalog import App, Base, Catalog, Role, Triton
+from kerncap.runtime import catalog, engine, triton_releases
+from kerncap.runtime.catalog import App, Base, Catalog, Role
+from kerncap.runtime.triton_releases import Triton
 
 _log = logging.getLogger(__name__)
 
@@ -85,9 +86,15 @@ class Builder:
         pyproject = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
         self._version: str = pyproject["project"]["version"]
 
-    def build(self, suites: tuple[str, ...], roles: tuple[Role, ...]) -> list[ImageState]:
-        """Raises: UsageError for an unknown suite; HostError when a step fails."""
+    def build(self, suites: tuple[str, ...], roles: tuple[Role, ...], triton: str | None = None) -> list[ImageState]:
+        """`triton`: a release instead of the suites' own ones; no suite named: those on which it is known to work.
+
+        Raises: UsageError for an unknown suite, or a release that does not run there; HostError when a step fails.
+        """
+        if triton is not None and not suites:
+            suites = tuple(triton_releases.suites_with(self._catalog.triton.values(), triton))
         bases = [self._catalog.base(name) for name in suites or self._catalog.default_suites]
+        releases = self._releases(bases, triton) if "triton" in roles else {}
         for base in bases:
             self._base(base)
             if any(role in roles for role in ("toolchain", "dev", "runtime", "triton")):
@@ -100,9 +107,19 @@ class Builder:
                 if "runtime" in roles or "triton" in roles:
                     self._runtime(base, native, package)
                 if "triton" in roles:
-                    self._triton(self._catalog.triton_of(base.name))
+                    self._triton(releases[base.name])
         states = [state for base in bases for state in _states(self._client, base.name, base.image)]
-        return states + self._triton_states(tuple(base.name for base in bases))
+        return states + [_triton_state(self._client, release) for release in releases.values()]
+
+    def _releases(self, bases: Sequence[Base], wanted: str | None) -> dict[str, Triton]:
+        """By suite, before anything is built."""
+        found = {base.name: self._catalog.triton_of(base.name) for base in bases}
+        if wanted is not None:
+            found = {suite: own.of_release(wanted) for suite, own in found.items()}
+            for suite, release in found.items():
+                if wanted not in release.known:
+                    self._say(f"Triton {wanted} was not tried on {suite}; known to work: {', '.join(release.known)}")
+        return found
 
     def build_apps(self, names: tuple[str, ...]) -> list[ImageState]:
         """Raises: UsageError for an unknown name; HostError when a step fails."""
@@ -113,10 +130,6 @@ class Builder:
             self._toolchain(base)
             self._app(app)
         return [_state(self._client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
-
-    def _triton_states(self, suites: tuple[str, ...]) -> list[ImageState]:
-        names = [name for name in suites if name in self._catalog.triton]
-        return [_state(self._client, catalog.image_name("triton", name), "triton", name) for name in names]
 
     def _base(self, base: Base) -> None:
         if base.kind == "registry":
@@ -162,7 +175,7 @@ class Builder:
     def _triton(self, triton: Triton) -> None:
         folder = self._root / "build" / "wheels" / f"triton-{triton.version}-{triton.python}"
         if not list(folder.glob("*.whl")):
-            self._say(f"Triton {triton.version} for Python {triton.python}: fetching (190 MB)")
+            self._say(f"Triton {triton.version} for Python {triton.python}: fetching (190 to 250 MB)")
             abi = "cp" + triton.python.replace(".", "")
             tags = [word for tag in _MANYLINUX for word in ("--platform", tag)]
             tags += ["--python-version", triton.python, "--implementation", "cp", "--abi", abi, "--abi", "abi3"]
@@ -170,7 +183,7 @@ class Builder:
             self._pip("download", "--only-binary=:all:", *tags, "--dest", str(folder), f"triton=={triton.version}")
         files = {f"triton/{path.name}": (path.read_bytes(), 0o644) for path in sorted(folder.glob("*.whl"))}
         parent = catalog.image_name("runtime", triton.suite)
-        self._image("triton", triton.suite, self._catalog.render_triton(triton), files, parent=parent)
+        self._image("triton", triton.tag, self._catalog.render_triton(triton), files, parent=parent)
 
     def _app(self, app: App) -> None:
         parent = catalog.image_name("toolchain", app.suite)
@@ -264,12 +277,15 @@ class Builder:
             return None
 
 
-def build(suites: tuple[str, ...], roles: tuple[Role, ...], say: Say) -> list[ImageState]:
-    """Build the images of these roles (and what they need) for these suites; none named: the default suites."""
+def build(suites: tuple[str, ...], roles: tuple[Role, ...], say: Say, triton: str | None = None) -> list[ImageState]:
+    """Build the images of these roles (and what they need) for these suites; none named: the default suites.
+
+    `triton`: a release of Triton, as Builder.build has it.
+    """
     root = catalog.find_checkout()
     with engine.connect() as client:
         # catalog.load says what to do where there is no checkout.
-        return Builder(client, root or catalog.load().folder.parent, say).build(suites, roles)
+        return Builder(client, root or catalog.load().folder.parent, say).build(suites, roles, triton)
 
 
 def build_apps(names: tuple[str, ...], say: Say) -> list[ImageState]:
@@ -288,14 +304,18 @@ def list_images() -> list[ImageState]:
     apps = known.apps.values() if known else ()
     with engine.connect() as client:
         states = [state for suite, base_image in suites.items() for state in _states(client, suite, base_image)]
-        triton = known.triton if known else ()
-        states += [_state(client, catalog.image_name("triton", name), "triton", name) for name in triton]
+        for own in known.triton.values() if known else ():
+            states += [_triton_state(client, own.of_release(release)) for release in own.known]
         return states + [_state(client, catalog.image_name("apps", app.name), "apps", app.suite) for app in apps]
 
 
 def _states(client: DockerClient, suite: str, base_image: str) -> list[ImageState]:
     names = {role: base_image if role == "base" else catalog.image_name(role, suite) for role in catalog.ROLES}
     return [_state(client, name, role, suite) for role, name in names.items()]
+
+
+def _triton_state(client: DockerClient, triton: Triton) -> ImageState:
+    return _state(client, catalog.image_name("triton", triton.tag), "triton", triton.suite)
 
 
 def _state(client: DockerClient, name: str, role: Role, suite: str) -> ImageState:

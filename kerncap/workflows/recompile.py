@@ -19,7 +19,7 @@ from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_sour
 from kerncap.bundle.outputs import new_file
 from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.reproducer import triton_script
-from kerncap.runtime import catalog, containers
+from kerncap.runtime import catalog, containers, triton_images
 from kerncap.scratch import Scratch
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
 from kerncap.source.recompile import original_compiler_major, recompile, take
@@ -131,11 +131,11 @@ def recompile_source(path: str, output: Path, *, trust: bool, sandbox: Sandbox |
 
 def _image_for(bundle: Bundle) -> str:
     """The runtime image whose clang is of the major version that compiled the original, else the default one; of a
-    Triton kernel one with Triton.
+    Triton kernel the one with that release, else another with Triton.
     """
     release = bundle.capture.triton
     if release is not None:
-        return catalog.image_name("triton", _suite_with_triton(release))
+        return triton_images.image_for(release)
     with bundle.source_folder() as folder:
         major = original_compiler_major(folder)
     suite = catalog.DEFAULT_SUITE
@@ -144,16 +144,6 @@ def _image_for(bundle: Bundle) -> str:
             if any(re.fullmatch(rf"(clang|lld|rocm-device-libs)-{major}", package) for package in base.packages):
                 suite = name
     return catalog.image_name("runtime", suite)
-
-
-def _suite_with_triton(wanted: str) -> str:
-    """The suite whose image has that release, else the one with the newest."""
-    if catalog.find_checkout() is None:
-        return catalog.DEFAULT_SUITE
-    known = catalog.load().triton
-    exact = [suite for suite, has in known.items() if has.version == wanted]
-    newest = sorted(known, key=lambda suite: [int(part) for part in known[suite].version.split(".")])
-    return (exact or newest[-1:] or [catalog.DEFAULT_SUITE])[0]
 
 
 def _answer(stdout: bytes) -> dict[str, Any]:
