@@ -187,7 +187,7 @@ def dims_text(dims: Dims) -> str:
     return "x".join(str(d) for d in dims)
 
 
-def parse_dims(name: str, text: str | None) -> Dims | None:
+def parse_dims(name: str, text: str | None, what: str = "workitems") -> Dims | None:
     """`(1024, 1, 1)` of `1024`, `1024x1x1`, `1024,1`.
 
     Raises: UsageError `usage.number`.
@@ -199,5 +199,5 @@ def parse_dims(name: str, text: str | None) -> Dims | None:
         x, y, z = [int(word) for word in words] + [1] * (3 - len(words))
         return x, y, z
     raise UsageError(
-        f"{name} is {text!r}, expected workitems: X, XxY or XxYxZ", code="usage.number", hint=f"{name} 1024x1x1"
+        f"{name} is {text!r}, expected {what}: X, XxY or XxYxZ", code="usage.number", hint=f"{name} 1024x1x1"
     )

@@ -29,7 +29,7 @@ def inspect(
     """Show kernel, call with typed arguments, target, versions and memory by class; no memory data is read or moved."""
     from kerncap.cli.bundle_text import describe, describe_json
     from kerncap.transport import open_any
-    from kerncap.triton.pinned import describe as describe_triton
+    from kerncap.triton.described import describe as describe_triton
     from kerncap.workflows.fidelity import fidelity_of
 
     set_verbosity(verbose)

@@ -17,6 +17,7 @@ from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
     from kerncap.source.closure import SourceRequest
+    from kerncap.workflows.recompile import Configuration
 
 _SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
 _LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
@@ -174,6 +175,24 @@ SelfCheckOption = Annotated[
 HsacoOption = Annotated[
     Path | None, typer.Option("--hsaco", help="Judge this code object instead; default: the captured one.")
 ]
+LaunchOption = Annotated[
+    str | None,
+    typer.Option(
+        "--launch", metavar="JSON", help="How --hsaco is launched; default: what FILE.launch.json beside it says."
+    ),
+]
+ConfigOption = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="CONFIG",
+        help="Of a Triton kernel: another configuration, by its number in inspect or as BM=32,num_warps=2.",
+    ),
+]
+ProgramsOption = Annotated[
+    str | None,
+    typer.Option("--programs", metavar="X[xYxZ]", help="With --config: the grid, in programs, where it is not known."),
+]
 AtolOption = Annotated[float, typer.Option("--atol", help="Absolute tolerance for float data.")]
 RtolOption = Annotated[float, typer.Option("--rtol", help="Relative tolerance for float data.")]
 UlpOption = Annotated[
@@ -232,6 +251,19 @@ def check_of_kernel(kernel: str | None, *, has_variant: bool) -> None:
     if kernel is not None and not has_variant:
         text = "--kernel says whose code object another one takes the place of, and no other one is given"
         raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
+
+
+def configuration_of(config: str | None, programs: str | None) -> Configuration | None:
+    """Raises: UsageError `usage.option-alone`, `usage.number`."""
+    from kerncap.capture.selection import parse_dims
+    from kerncap.workflows.recompile import Configuration
+
+    if config is None:
+        if programs is not None:
+            text = "--programs is the grid of --config"
+            raise UsageError(text, code="usage.option-alone", hint="--config CONFIG --programs X")
+        return None
+    return Configuration(config, parse_dims("--programs", programs, "programs"))
 
 
 def check_seconds(name: str, value: float, example: str) -> None:

@@ -20,6 +20,8 @@ def recompile(
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the compiler may take.")] = 900.0,
     memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
+    programs: options.ProgramsOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -32,7 +34,8 @@ def recompile(
     set_verbosity(verbose)
     options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
-    sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"))
+    configuration = options.configuration_of(config, programs)
+    sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"), configuration=configuration)
     outcome = recompile_source(bundle, output, trust=trust, sandbox=sandbox)
     if outcome.difference:
         note(outcome.difference)

@@ -29,6 +29,8 @@ def run(
     recompile: Annotated[
         bool, typer.Option("--recompile", help="Judge the bundle's own source, compiled in another container before.")
     ] = False,
+    config: options.ConfigOption = None,
+    programs: options.ProgramsOption = None,
     atol: options.AtolOption = 0.0,
     rtol: options.RtolOption = 0.0,
     ulp: options.UlpOption = 0,
@@ -51,8 +53,10 @@ def run(
     from kerncap.workflows.check import parse_checks
 
     set_verbosity(verbose)
+    configuration = options.configuration_of(config, programs)
+    recompile = recompile or configuration is not None
     if hsaco is not None and recompile:
-        raise UsageError("--hsaco and --recompile exclude each other", code="usage.two-variants")
+        raise UsageError("--hsaco excludes --recompile and --config", code="usage.two-variants")
     limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
@@ -62,6 +66,7 @@ def run(
         device=device,
         hsaco=hsaco,
         recompile=recompile,
+        configuration=configuration,
         atol=atol,
         rtol=rtol,
         ulp=ulp,

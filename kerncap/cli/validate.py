@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from kerncap import limits
 from kerncap.cli import options
-from kerncap.cli.output import set_verbosity
+from kerncap.cli.output import note, set_verbosity
+from kerncap.errors import UsageError
 
 
 def validate(
     bundle: options.LocalBundle,
     hsaco: options.HsacoOption = None,
+    launch: options.LaunchOption = None,
+    config: options.ConfigOption = None,
+    programs: options.ProgramsOption = None,
+    trust: options.TrustOption = False,
     atol: options.AtolOption = 0.0,
     rtol: options.RtolOption = 0.0,
     ulp: options.UlpOption = 0,
@@ -24,16 +31,23 @@ def validate(
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
-    """Judge a code object from the captured state, with poisoned outputs and with perturbed inputs."""
+    """Judge a code object from the captured state, with poisoned outputs and with perturbed inputs.
+
+    With --config the kernel is compiled for another configuration before, in the sandbox or with --trust here.
+    """
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
+    from kerncap.workflows.recompile import Sandbox
+    from kerncap.workflows.recompiled import judge_source
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
     limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
-    options.check_of_kernel(kernel, has_variant=hsaco is not None)
+    configuration = options.configuration_of(config, programs)
+    _check_variant(hsaco, launch, configuration is not None, trust)
+    options.check_of_kernel(kernel, has_variant=hsaco is not None or configuration is not None)
     chosen = Options(
         device=device,
         hsaco=hsaco,
@@ -43,8 +57,22 @@ def validate(
         check=parse_checks(check),
         only=only,
         kernel=kernel,
+        launch=launch,
     )
-    return report_verdict(judge(bundle, chosen), as_json=as_json)
+    if configuration is None:
+        return report_verdict(judge(bundle, chosen), as_json=as_json)
+    sandbox = Sandbox(say=lambda line: note(f"$ {line}"), configuration=configuration)
+    return report_verdict(judge_source(bundle, chosen, sandbox, trust=trust), as_json=as_json)
+
+
+def _check_variant(hsaco: Path | None, launch: str | None, config: bool, trust: bool) -> None:
+    """Raises: UsageError `usage.two-variants`, `usage.option-alone`."""
+    if hsaco is not None and config:
+        raise UsageError("--hsaco excludes --config, which compiles one", code="usage.two-variants")
+    if launch is not None and hsaco is None:
+        raise UsageError("--launch is of --hsaco", code="usage.option-alone", hint="--hsaco FILE --launch JSON")
+    if trust and not config:
+        raise UsageError("--trust is of --config, which compiles", code="usage.option-alone", hint="--config 2 --trust")
 
 
 def register(app: typer.Typer) -> None:

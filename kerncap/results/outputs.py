@@ -50,6 +50,7 @@ class OutputDifference:
     nan: tuple[int, int]
     inf: tuple[int, int]
     first: tuple[ElementDifference, ...]
+    """Of those beyond the tolerance, where there are any."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -67,7 +67,7 @@ class Verdict:
     product: str = ""
     checks: CheckResult | None = None
     outputs: tuple[OutputDifference, ...] = ()
-    """Of the first run that differs."""
+    """Of the first run that differs by more than is allowed, else of the first that differs at all."""
     schema: str = field(default="kerncap.verdict/1", init=False)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+import docker.errors
 from docker import DockerClient
 
 from kerncap.runtime import catalog, engine
@@ -51,6 +52,15 @@ def image_for(release: str) -> str:
         built_by,
     )
     return newest.name
+
+
+def has_triton(image: str) -> bool:
+    """Also of an image of another name, which says so. Raises: HostError `host.no-docker`, `host.docker`."""
+    with engine.connect() as client, engine.engine_errors(f"looking at {image}"):
+        try:
+            return LABEL in client.images.get(image).labels
+        except docker.errors.ImageNotFound:  # who runs it says what to do
+            return False
 
 
 def installed_images(client: DockerClient) -> list[Installed]:

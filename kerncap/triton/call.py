@@ -104,7 +104,7 @@ def reassemble(capture: Capture, records: Records) -> dict[str, Any]:
         for launch in records.launches
         if bool(launch.get("trial")) == trial and _is_launch(launch, grid, decoded, signature)
     ]
-    tensors = [_tensors(launch, signature) for launch in launches]
+    tensors = [tensors_of(launch, signature) for launch in launches]
     # The same addresses may have been seen with several shapes: these are then not known.
     shapes = tensors[-1] if tensors and all(one == tensors[-1] for one in tensors) else {}
     document: dict[str, Any] = {
@@ -135,11 +135,12 @@ def _is_launch(
 ) -> bool:
     if tuple(launch["grid"]) != grid:
         return False
-    seen = dict(_arguments(launch, signature))
-    return all(_same(seen.get(name), kind, value) for name, kind, value in decoded)
+    seen = dict(arguments_of(launch, signature))
+    return all(is_same(seen.get(name), kind, value) for name, kind, value in decoded)
 
 
-def _arguments(launch: Mapping[str, Any], signature: list[list[Any]]) -> Iterator[tuple[str, Any]]:
+def arguments_of(launch: Mapping[str, Any], signature: list[list[Any]]) -> Iterator[tuple[str, Any]]:
+    """(name, value as the shim wrote it) of each argument that is no constant; elements of a tuple on their own."""
     for (name, kind), value in zip(signature, launch["arguments"], strict=False):
         yield from _pairs(str(name), kind, value)
 
@@ -152,7 +153,12 @@ def _pairs(name: str, kind: Any, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _same(seen: Any, kind: str, value: Value) -> bool:
+def is_same_scalar(seen: Any, kind: str, value: Value) -> bool:
+    """As is_same(), but for pointers, which may be any."""
+    return kind.startswith("*") or is_same(seen, kind, value)
+
+
+def is_same(seen: Any, kind: str, value: Value) -> bool:
     """What the shim saw is what lies in the kernarg segment. Of a type whose bytes nobody here knows: it may be."""
     if isinstance(seen, dict) and "tensor" in seen:
         return bool(seen["tensor"]["va"] == value)
@@ -177,10 +183,10 @@ def _packed(number: float, kind: str) -> bytes:
         return bytes(8)
 
 
-def _tensors(launch: Mapping[str, Any], signature: list[list[Any]]) -> dict[str, Any]:
+def tensors_of(launch: Mapping[str, Any], signature: list[list[Any]]) -> dict[str, Any]:
     """By argument: dtype, shape, strides, offset (elements)."""
     found = {}
-    for name, value in _arguments(launch, signature):
+    for name, value in arguments_of(launch, signature):
         if isinstance(value, dict) and "tensor" in value:
             found[name] = {key: value["tensor"][key] for key in ("dtype", "shape", "strides", "offset")}
     return found

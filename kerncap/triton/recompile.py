@@ -6,6 +6,7 @@ Source is arbitrary Python: the recompile workflow decides where this may run.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -34,8 +35,9 @@ _KEPT = (
 
 
 def recompile(directory: Path, pinned: Mapping[str, Any], script: str, output: Path, *, timeout_s: float) -> str:
-    """The Triton version that did it. `script` is run with `directory`'s source and `pinned`, its triton.json; the code
-    object is written to `output`, which must not exist.
+    """The Triton version that did it. `script` is run with `directory`'s source and `pinned`, its triton.json, perhaps
+    with another configuration; the code object is written to `output`, which must not exist, and beside it how to
+    launch it.
 
     Raises: CompileError `compile.no-source`, `compile.failed`, `compile.timeout`; HostError `host.no-triton`;
     BundleError.
@@ -46,7 +48,7 @@ def recompile(directory: Path, pinned: Mapping[str, Any], script: str, output: P
     with Scratch("kerncap-triton-") as scratch:
         folder = Path(scratch)
         (folder / "src").symlink_to((directory / "src").absolute())
-        (folder / NAME).symlink_to((directory / NAME).absolute())
+        (folder / NAME).write_text(json.dumps(pinned), encoding="utf-8")
         (folder / "reproducer.py").write_text(script, encoding="utf-8")
         environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
         environment |= {"HOME": scratch, "TRITON_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}

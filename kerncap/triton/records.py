@@ -25,6 +25,10 @@ class Records:
     process: dict[str, Any]
     kernel: dict[str, Any]
     launches: tuple[dict[str, Any], ...]
+    kernels: dict[str, dict[str, Any]]
+    """All that the kernel's function was compiled to, by the digest of the code object."""
+    trials: tuple[dict[str, Any], ...]
+    """Launches of those by the autotuner."""
     tunings: dict[str, dict[str, Any]]
     functions: dict[tuple[str, str], dict[str, Any]]
     """By module and qualified name."""
@@ -67,10 +71,14 @@ def _records(lines: list[dict[str, Any]], kernel: dict[str, Any]) -> Records:
     values: dict[str, dict[str, Any]] = {}
     for line in of("values"):
         values.setdefault(line["module"], {}).update(line["values"])
+    kernels = {line["hsaco"]: line for line in of("kernel") if line.get("function") == kernel.get("function")}
+    launches = of("launch")
     return Records(
         process=next(iter(of("process")), {}),
         kernel=kernel,
-        launches=tuple(line for line in of("launch") if line["hsaco"] == kernel["hsaco"]),
+        launches=tuple(line for line in launches if line["hsaco"] == kernel["hsaco"]),
+        kernels=kernels,
+        trials=tuple(line for line in launches if line["hsaco"] in kernels and line.get("trial")),
         tunings={line["id"]: line for line in of("tuning")},
         functions={(line["module"], line["name"]): line for line in of("function")},
         modules={line["name"]: line for line in of("module")},

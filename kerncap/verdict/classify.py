@@ -98,8 +98,10 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
 def _outputs(
     plan: Plan, judgements: tuple[Judgement, ...], capture: Capture
 ) -> tuple[tuple[OutputDifference, ...], tuple[str, ...]]:
-    """Of the first run that differs, by element; and what is not said of it."""
-    name = next((j.name for j in judgements if not j.agrees), None)
+    """Of the first run that differs by more than is allowed, else of the first that differs at all; by element. And
+    what is not said of it."""
+    differing = [j for j in judgements if not j.agrees]
+    name = next((j.name for j in sorted(differing, key=lambda j: j.within_tolerance)), None)
     dump = plan.runs[plan.names.index(name)].mismatch_dump if name is not None else None
     if name is None or dump is None:
         return (), ()

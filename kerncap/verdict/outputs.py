@@ -66,6 +66,7 @@ class _Tally:
     nan: list[int] = field(default_factory=lambda: [0, 0])
     inf: list[int] = field(default_factory=lambda: [0, 0])
     first: list[ElementDifference] = field(default_factory=list)
+    first_beyond: list[ElementDifference] = field(default_factory=list)
 
     @property
     def tensor(self) -> Tensor | None:
@@ -77,7 +78,8 @@ class _Tally:
         want, got = values_of(expected, kind), values_of(actual, kind)
         self.differing += len(want)
         agrees = kind in ELEMENT_BYTES and elements_agree(expected, actual, kind, tolerance)
-        self.beyond += int(np.sum(~np.broadcast_to(agrees, want.shape)))
+        beyond = ~np.broadcast_to(agrees, want.shape)
+        self.beyond += int(beyond.sum())
         self._measure(want, got)
         if kind in ELEMENT_BYTES:
             distance = ulp_distance(expected, actual, kind)
@@ -85,10 +87,11 @@ class _Tally:
             for number, values in enumerate((want, got)):
                 self.nan[number] += int(np.isnan(values).sum())
                 self.inf[number] += int(np.isinf(values).sum())
-        for number in range(min(MAX_FIRST - len(self.first), len(want))):
-            offset = int(piece.offsets[places[number, 0]])
-            texts = text_of(want[number].item(), kind), text_of(got[number].item(), kind)
-            self.first.append(ElementDifference(offset, self._index(offset), *texts))
+        for some, chosen in ((self.first, np.arange(len(want))), (self.first_beyond, np.flatnonzero(beyond))):
+            for number in chosen[: MAX_FIRST - len(some)].tolist():
+                offset = int(piece.offsets[places[number, 0]])
+                texts = text_of(want[number].item(), kind), text_of(got[number].item(), kind)
+                some.append(ElementDifference(offset, self._index(offset), *texts))
 
     def _measure(self, want: npt.NDArray[Any], got: npt.NDArray[Any]) -> None:
         finite = np.isfinite(want) & np.isfinite(got)
@@ -119,7 +122,7 @@ class _Tally:
             max_ulp=self.max_ulp,
             nan=(self.nan[0], self.nan[1]),
             inf=(self.inf[0], self.inf[1]),
-            first=tuple(self.first),
+            first=tuple(self.first_beyond or self.first),
         )
 
     def _elements(self, capture: Capture) -> int:

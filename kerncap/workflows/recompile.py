@@ -25,6 +25,8 @@ from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
 from kerncap.source.recompile import original_compiler_major, recompile, take
 from kerncap.triton import pinned
 from kerncap.triton import recompile as triton
+from kerncap.triton.configurations import choose
+from kerncap.workflows.variant import checked_launch, read_launch, write_launch
 
 # Beside the compiler: start of the container, the bundle's source unpacked, the result sent.
 _AROUND_COMPILE_S = 60.0
@@ -32,11 +34,12 @@ _AROUND_COMPILE_S = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the code object is and what compiled it."""
+    """Where the code object is and what compiled it; of a Triton kernel how it is launched, which lies beside it."""
 
     output: Path
     compiler: str
     difference: str | None
+    launch: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,13 +47,29 @@ class Outcome:
             "output": str(self.output),
             "compiler": self.compiler,
             "difference": self.difference,
+            "launch": self.launch,
         }
 
 
-def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOUT_S) -> Outcome:
+@dataclass(frozen=True)
+class Configuration:
+    """Another one of a tuned Triton kernel: what `--config` and `--programs` say."""
+
+    text: str
+    programs: tuple[int, int, int] | None = None
+
+    def arguments(self) -> tuple[str, ...]:
+        """Of the command line."""
+        given = ("--programs", "x".join(map(str, self.programs))) if self.programs else ()
+        return ("--config", self.text, *given)
+
+
+def recompile_here(
+    path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOUT_S, configuration: Configuration | None = None
+) -> Outcome:
     """On this machine: in the sandbox itself, or because the user said `--trust`.
 
-    Raises: CompileError, BundleError, UsageError `usage.output-exists`.
+    Raises: CompileError, BundleError, UsageError `usage.output-exists`, `usage.config`, `usage.config-grid`.
     """
     refuse_existing(output)
     bundle = open_bundle(path)
@@ -58,7 +77,10 @@ def recompile_here(path: str, output: Path, *, timeout_s: float = COMPILE_TIMEOU
     with bundle.source_folder() as folder:
         document = pinned.load_pinned(folder)
         if document is not None:
+            if configuration is not None:
+                document = choose(document, configuration.text, configuration.programs)
             return _recompile_triton(folder, document, output, mangled, timeout_s)
+        _refuse(configuration)
         made = recompile(folder, output, mangled, timeout_s=timeout_s)
     return Outcome(made.output, made.compiler, made.difference)
 
@@ -69,10 +91,19 @@ def _recompile_triton(folder: Path, document: dict[str, Any], output: Path, mang
         made = Path(scratch, "kernel.hsaco")
         script = triton_script(mangled, original)
         version = triton.recompile(folder, document, script, made, timeout_s=timeout_s)
+        launch = read_launch(made)
         take(made, output, mangled, folder / document["main"])
+    if launch is not None:
+        write_launch(launch, output)
     differs = version != original
     difference = f"compiled by Triton {version}, the original by {original}" if differs else None
-    return Outcome(output, f"Triton {version}", difference)
+    return Outcome(output, f"Triton {version}", difference, launch)
+
+
+def _refuse(configuration: Configuration | None) -> None:
+    if configuration is not None:
+        text = "only a kernel of Triton has configurations, and the bundle is of none"
+        raise UsageError(text, code="usage.config", hint="kerncap recompile BUNDLE -o FILE  # without --config")
 
 
 @dataclass(frozen=True)
@@ -84,6 +115,7 @@ class Sandbox:
     memory_bytes: int | None = None
     say: Callable[[str], None] = lambda line: None
     lasting: containers.Lasting | None = None
+    configuration: Configuration | None = None
 
 
 def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
@@ -93,6 +125,8 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
     """
     refuse_existing(output)
     bundle = open_bundle(path)
+    if bundle.capture.triton is None:
+        _refuse(sandbox.configuration)
     location = parse_source(path)
     if isinstance(location, RegistryLocation):
         raise UsageError(
@@ -105,7 +139,10 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
         command="recompile",
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,
-        arguments=("--trust", "--timeout", f"{sandbox.timeout_s:g}"),
+        arguments=(
+            *("--trust", "--timeout", f"{sandbox.timeout_s:g}"),
+            *(sandbox.configuration.arguments() if sandbox.configuration else ()),
+        ),
         device=None,
         collect="-o",
         timeout_s=sandbox.timeout_s + _AROUND_COMPILE_S,
@@ -118,14 +155,19 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
         raise _failure(document, done, path)
     with new_file(output) as file:
         file.write(done.file)
-    return Outcome(output, str(document.get("compiler", "")), document.get("difference"))
+    launch = document.get("launch")
+    if launch is not None:
+        launch = checked_launch(json.dumps(launch).encode(), output, what="the launch that the container reported")
+    if launch is not None:
+        write_launch(launch, output)
+    return Outcome(output, str(document.get("compiler", "")), document.get("difference"), launch)
 
 
 def recompile_source(path: str, output: Path, *, trust: bool, sandbox: Sandbox | None = None) -> Outcome:
     """On this machine where the user trusts the source, else in the sandbox. Raises: as those do."""
     sandbox = sandbox or Sandbox()
     if trust:
-        return recompile_here(path, output, timeout_s=sandbox.timeout_s)
+        return recompile_here(path, output, timeout_s=sandbox.timeout_s, configuration=sandbox.configuration)
     return recompile_in_sandbox(path, output, sandbox)
 
 

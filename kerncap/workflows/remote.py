@@ -46,12 +46,23 @@ class RemoteSession:
         ulp: int = 0,
         kernel: str | None = None,
         check: str | None = None,
+        config: str | None = None,
+        programs: tuple[int, int, int] | list[int] | None = None,
     ) -> Verdict:
         """As `Session.evaluate`; the server must see the same files.
 
         Raises: what the server's session raised; HostError `host.no-server` when it is gone.
         """
-        options = {"iterations": iterations, "atol": atol, "rtol": rtol, "ulp": ulp, "kernel": kernel, "check": check}
+        options = {
+            "iterations": iterations,
+            "atol": atol,
+            "rtol": rtol,
+            "ulp": ulp,
+            "kernel": kernel,
+            "check": check,
+            "config": config,
+            "programs": None if programs is None else list(programs),
+        }
         return parse_verdict(self._ask("evaluate", hsaco=_absolute(hsaco), source=_absolute(source), **options))
 
     def code(self, hsaco: str | os.PathLike[str] | None = None) -> CodeFacts:

@@ -33,13 +33,15 @@ from kerncap.workflows.check import (
 from kerncap.workflows.code import is_code_object
 from kerncap.workflows.perturbed import perturb
 from kerncap.workflows.replay_process import ReplayProcess
+from kerncap.workflows.variant import launch_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to replay; `hsaco` is a variant's code object.
+    """How to replay; `hsaco` is a variant's code object, `launch` the document of its launch (variant.py) where that
+    does not lie beside it.
 
     Of a sequence: `only` one dispatch; of whose `kernel`'s code object the variant takes the place.
     """
@@ -54,6 +56,7 @@ class Options:
     check: str | None = None
     only: int | None = None
     kernel: str | None = None
+    launch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scra
         refuse_check_on_gpu(options.check, device, subject.target)
     hsaco = _check_hsaco(options.hsaco, bundle)
     kernel = replaced_kernel(bundle.capture, options.kernel) if hsaco else None
+    launch, launched = launch_of(hsaco, bundle.capture, options.launch) if hsaco else (None, None)
     plan = make_plan(
         bundle.capture,
         bundle.index,
@@ -119,7 +123,7 @@ def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scra
         tolerance=options.tolerance,
         read_before=functools.partial(read_before, bundle),
     )
-    run = functools.partial(process.run, kernel=kernel)
+    run = functools.partial(process.run, kernel=kernel, launch=launch)
     result = run(plan.runs)
     plan, result = perturb(plan, result, bundle, scratch, run)
     of = Subject(bundle.manifest_digest, str(device), digest_of(hsaco) if hsaco else None)
@@ -128,13 +132,17 @@ def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scra
     except ReplayError as error:
         if options.check is None:
             raise
-        raise with_findings(error, _checked(subject, hsaco, scratch, options)) from None
+        raise with_findings(error, _checked(subject, hsaco, scratch, options, launch)) from None
+    if launched is not None:
+        verdict = replace(verdict, reasons=(*verdict.reasons, launched))
     if options.check is None:
         return verdict
-    return replace(verdict, checks=_checked(subject, hsaco, scratch, options))
+    return replace(verdict, checks=_checked(subject, hsaco, scratch, options, launch))
 
 
-def _checked(subject: OnDevice, hsaco: Path | None, scratch: Path, options: Options) -> CheckResult:
+def _checked(
+    subject: OnDevice, hsaco: Path | None, scratch: Path, options: Options, launch: native.Launch | None
+) -> CheckResult:
     """One more dispatch from the captured state, in the checked mode, which is that of a whole process."""
     assert options.check is not None
     bundle = subject.bundle
@@ -148,7 +156,7 @@ def _checked(subject: OnDevice, hsaco: Path | None, scratch: Path, options: Opti
         check=files,
         path=subject.path,
     )
-    result = process.run((native.ReplayRun(hsaco=hsaco, expect_post=False),))
+    result = process.run((native.ReplayRun(hsaco=hsaco, expect_post=False),), launch=launch)
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")
     return read_check_report(files, result, bundle.capture, bundle.index, code)
 

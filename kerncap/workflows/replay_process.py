@@ -71,8 +71,10 @@ class ReplayProcess:
             self._service.close()
             self._service = None
 
-    def run(self, runs: Sequence[native.ReplayRun], *, kernel: str | None = None) -> ReplayResult:
-        """`kernel`: of whose code object a variant takes the place.
+    def run(
+        self, runs: Sequence[native.ReplayRun], *, kernel: str | None = None, launch: native.Launch | None = None
+    ) -> ReplayResult:
+        """`kernel`: of whose code object a variant takes the place; `launch`: of a variant, if not the captured one.
 
         Raises: HostError, BundleError, ReplayError.
         """
@@ -82,7 +84,7 @@ class ReplayProcess:
             self._documents.capture,
             self._documents.index,
             self._blobs,
-            [replace(run, kernel=kernel) for run in runs],
+            [replace(run, kernel=kernel, launch=launch) for run in runs],
             agent=self._device.index if self._device.kind == "gpu" else 0,
             timeout_s=self._timeout_s,
             withhold_variables=self._withhold_variables,

@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
 from kerncap.errors import KerncapError
 from kerncap.results import Verdict, parse_verdict
-from kerncap.runtime import containers
+from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
-from kerncap.workflows.recompile import Sandbox, recompile_in_sandbox
+from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
+from kerncap.workflows.variant import read_launch
 
 _DISPATCH_TIMEOUT_S = 60.0
 
@@ -39,6 +41,7 @@ class RunOptions:
     device: str = "auto"
     hsaco: Path | None = None
     recompile: bool = False
+    configuration: Configuration | None = None
     atol: float = 0.0
     rtol: float = 0.0
     ulp: int = 0
@@ -68,10 +71,18 @@ def run(source: str, options: RunOptions) -> Verdict:
         if options.recompile:
             hsaco, kept = scratch / "recompiled.hsaco", _free_name(Path.cwd())
             compiling = replace(lasting, collected=kept)
-            sandbox = Sandbox(options.image, options.timeout_s, options.memory_bytes, options.say, compiling)
+            sandbox = Sandbox(
+                _compiling_image(location, options.image),
+                options.timeout_s,
+                options.memory_bytes,
+                options.say,
+                compiling,
+                options.configuration,
+            )
             recompile_in_sandbox(str(location), hsaco, sandbox)
             hsaco.chmod(0o644)
             lasting = replace(lasting, hsaco=kept)
+        launch = read_launch(hsaco) if hsaco is not None else None
         job = _job(
             "validate",
             location,
@@ -83,6 +94,7 @@ def run(source: str, options: RunOptions) -> Verdict:
                 *(("--check", options.check) if options.check else ()),
                 *(("--only", str(options.only)) if options.only is not None else ()),
                 *(("--kernel", options.kernel) if options.kernel is not None else ()),
+                *(("--launch", json.dumps(launch)) if launch is not None else ()),
             ),
             device=options.device,
             hsaco=hsaco,
@@ -93,6 +105,12 @@ def run(source: str, options: RunOptions) -> Verdict:
             return parse_verdict(_document(done, "validate", source))
         except KerncapError as error:
             raise _as_named(error, options.hsaco) from None
+
+
+def _compiling_image(location: Location, image: str | None) -> str | None:
+    """The one that also replays, but for a Triton kernel in an image without Triton."""
+    of_triton = image is not None and open_bundle(str(location)).capture.triton is not None
+    return None if of_triton and image is not None and not triton_images.has_triton(image) else image
 
 
 def _as_named(error: KerncapError, hsaco: Path | None) -> KerncapError:

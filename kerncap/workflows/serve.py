@@ -53,6 +53,8 @@ _EVALUATE: Final[Mapping[str, tuple[type, ...]]] = {
     "ulp": (int,),
     "kernel": (str, type(None)),
     "check": (str, type(None)),
+    "config": (str, type(None)),
+    "programs": (list, type(None)),
 }
 _OPTIONS = ("device", "timeout", "only")
 _CODE: Final[Mapping[str, tuple[type, ...]]] = {"hsaco": (str, type(None))}

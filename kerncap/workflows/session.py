@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kerncap.bundle.content import write_code_object
+from kerncap.capture.selection import parse_dims
 from kerncap.errors import UsageError, typed
 from kerncap.limits import check_judging
 from kerncap.results import Verdict
@@ -23,7 +24,7 @@ from kerncap.scratch import Scratch
 from kerncap.verdict.plan import Tolerance
 from kerncap.workflows.check import parse_checks
 from kerncap.workflows.code import CodeFacts, facts_of
-from kerncap.workflows.recompile import recompile_source
+from kerncap.workflows.recompile import Configuration, Sandbox, recompile_source
 from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -81,23 +82,31 @@ class Session:
         ulp: int = 0,
         kernel: str | None = None,
         check: str | None = None,
+        config: str | None = None,
+        programs: tuple[int, int, int] | list[int] | None = None,
     ) -> Verdict:
         """Judge a code object, or the captured one, as `kerncap validate` does: outputs poisoned, inputs perturbed.
 
         `source`: a reproducer directory, perhaps edited, whose source is compiled first; when its compiler is not the
-        original's, the verdict's `reasons` say so.
+        original's, the verdict's `reasons` say so. `config`: of a Triton kernel another configuration, as `--config`;
+        `programs`: its grid, in programs, where it is not known.
         Raises: ReplayError, UsageError, HostError; with `source` CompileError, BundleError.
         """
         check_judging(atol, rtol, ulp, iterations)
         if source is not None and hsaco is not None:
             raise UsageError("both a code object and source are named", code="usage.option-alone", hint="--hsaco FILE")
-        if kernel is not None and hsaco is None and source is None:
+        if kernel is not None and hsaco is None and source is None and config is None:
             text = "kernel says whose code object another one takes the place of, and no other one is given"
             raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
+        configuration = _configuration(config, programs, hsaco)
+        if configuration is not None and source is None:
+            source = self._subject.path
         difference = None
         with Scratch("kerncap-evaluate-") as scratch:
             if source is not None:
-                made = recompile_source(os.fspath(source), Path(scratch, "variant.hsaco"), trust=self._trust)
+                sandbox = Sandbox(configuration=configuration)
+                variant = Path(scratch, "variant.hsaco")
+                made = recompile_source(os.fspath(source), variant, trust=self._trust, sandbox=sandbox)
                 hsaco, difference = made.output, made.difference
             options = Options(
                 hsaco=Path(hsaco) if hsaco is not None else None,
@@ -133,3 +142,19 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _configuration(
+    config: str | None, programs: tuple[int, int, int] | list[int] | None, hsaco: str | os.PathLike[str] | None
+) -> Configuration | None:
+    """Raises: UsageError `usage.option-alone`, `usage.number`."""
+    if config is None:
+        if programs is not None:
+            text = "programs is the grid of config"
+            raise UsageError(text, code="usage.option-alone", hint="--config CONFIG --programs X")
+        return None
+    if hsaco is not None:
+        text = "both a code object and a configuration are named"
+        raise UsageError(text, code="usage.option-alone", hint="--hsaco FILE")
+    grid = None if programs is None else parse_dims("programs", "x".join(map(str, programs)), "programs")
+    return Configuration(config, grid)

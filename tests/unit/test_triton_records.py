@@ -19,7 +19,8 @@ import pytest
 
 from kerncap.errors import BundleError, CompileError
 from kerncap.triton.call import names_and_types
-from kerncap.triton.pinned import call_lines, describe, read_pinned
+from kerncap.triton.described import call_lines, describe
+from kerncap.triton.pinned import read_pinned
 from kerncap.triton.records import Records, read_records
 from kerncap.triton.source import source_files
 
@@ -38,7 +39,7 @@ def records(
         (function[0], function[1]): {"module": function[0], "name": function[1], "values": {}, "local": [], **more}
     }
     kernel = {"hsaco": DIGEST, "name": function[1], "function": list(function)}
-    return Records({"known": True}, kernel, (), {}, functions, listed, values or {}, ())
+    return Records({"known": True}, kernel, (), {}, (), {}, functions, listed, values or {}, ())
 
 
 def loads(text: str) -> set[str]:
@@ -213,9 +214,9 @@ def test_the_call_and_what_was_tried() -> None:
     said = describe(pinned()).splitlines()
     tried = said.index("configurations that were tried, fastest first")
     assert [line.split() for line in said[tried + 1 :]] == [
-        ["*", "0.25", "ms", "B=64,", "num_warps=2"],
-        ["0.5", "ms", "B=128,", "num_warps=4"],
-        ["not", "timed", "B=32,", "num_warps=1"],
+        ["*", "1", "0.25", "ms", "B=64,", "num_warps=2"],
+        ["2", "0.5", "ms", "B=128,", "num_warps=4"],
+        ["3", "not", "timed", "B=32,", "num_warps=1"],
     ]
     assert "from heuristics: flag" in said
 
@@ -412,13 +413,13 @@ def test_a_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
 
 
 def test_floats_are_compared_as_the_kernel_gets_them() -> None:
-    from kerncap.triton.call import _same
+    from kerncap.triton.call import is_same
 
     (as_single,) = struct.unpack("<f", struct.pack("<f", 1e-5))
-    assert _same({"float": (1e-5).hex()}, "fp32", as_single)
-    assert not _same({"float": (2e-5).hex()}, "fp32", as_single)
-    assert _same(-1, "i32", -1)
-    assert _same(True, "i1", 1)
-    assert not _same(7, "i32", 8)
-    assert _same(None, "*fp32", 0)
-    assert not _same({"tensor": {"va": 1}}, "*fp32", 2)
+    assert is_same({"float": (1e-5).hex()}, "fp32", as_single)
+    assert not is_same({"float": (2e-5).hex()}, "fp32", as_single)
+    assert is_same(-1, "i32", -1)
+    assert is_same(True, "i1", 1)
+    assert not is_same(7, "i32", 8)
+    assert is_same(None, "*fp32", 0)
+    assert not is_same({"tensor": {"va": 1}}, "*fp32", 2)
