@@ -13,7 +13,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz bench evaluation lint clean
+.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -92,7 +92,13 @@ hw-conformance:  ## every ALU instruction on a GPU (HW_DEVICE=gpu or vgpu:TARGET
 FUZZ_SECONDS := 300
 fuzz-decoder: setup  ## libFuzzer on the virtual GPU's decoder and interpreter for FUZZ_SECONDS
 	@$(PYTHON) -m kerncap image build --only toolchain trixie >/dev/null
-	scripts/build-native trixie --fuzz $(FUZZ_SECONDS)
+	scripts/build-native trixie --fuzz decoder $(FUZZ_SECONDS)
+
+fuzz-readers: setup  ## hostile bundles: libFuzzer on the native readers, atheris on the Python ones, FUZZ_SECONDS each
+	@$(PYTHON) -m kerncap image build --only toolchain trixie >/dev/null
+	scripts/build-native trixie --fuzz readers $(FUZZ_SECONDS)
+	$(PYTHON) -m pip install -q atheris
+	$(PYTHON) tests/fuzz_readers/campaign.py --seconds $(FUZZ_SECONDS)
 
 fuzz: setup images  ## random programs on the virtual GPU and on the host; FUZZ_TIME=600 seconds a suite, FUZZ_SEED=n
 	@status=0; for suite in $(SUITES); do \

@@ -110,7 +110,7 @@ def parse_replay_result(document: Mapping[str, Any]) -> ReplayResult:
             runs=tuple(_run(r) for r in document.get("runs", ())),
             duration_s=float(document.get("duration_s", 0.0)),
         )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ReplayError(
             f"kerncap-replay wrote a result that cannot be read: {error}",
             code="replay.bad-result",

@@ -138,7 +138,7 @@ def parse_verdict(document: Mapping[str, Any]) -> Verdict:
             checks=parse_checked(document.get("checks")),
             outputs=tuple(parse_output(output) for output in document.get("outputs", ())),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ReplayError(
             f"the container reported a verdict that cannot be read: {error}",
             code="replay.bad-result",
