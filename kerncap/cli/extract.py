@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kerncap.capture.selection import Selection
     from kerncap.native import Device
     from kerncap.workflows.extract import Extracted
+    from kerncap.workflows.traced import Traced
 
 _MOST_NAMES = 12
 
@@ -48,6 +50,8 @@ def extract(
     ] = 0.0,
     trials: options.TrialsOption = False,
     when: options.WhenOption = None,
+    tritonparse: options.TritonparseOption = None,
+    launch_id: options.LaunchIdOption = None,
     ranks: options.RanksOption = "first",
     budget: options.BudgetOption = None,
     list_only: Annotated[
@@ -70,7 +74,8 @@ def extract(
 ) -> int:
     """Run an application and capture one dispatch of a kernel as a reproducer directory.
 
-    With --dispatches or --range several consecutive ones of one queue, as one reproducer.
+    With --dispatches or --range several consecutive ones of one queue, as one reproducer; with --tritonparse the
+    dispatch of a launch in a trace.
     """
     from kerncap import native
     from kerncap.bundle.sequence import END
@@ -93,13 +98,21 @@ def extract(
         "budget_bytes": budget,
         "trials": trials,
     }
-    if dispatches is not None or range_ is not None:
+    traced = None
+    if tritonparse is not None or launch_id is not None:
+        others: dict[str, object] = {"--dispatches": dispatches, "--range": range_, "--dispatch": dispatch}
+        others |= {"--when": when, "--trials": trials, "--grid": grid, "--workgroup": workgroup, "--after-ms": after_ms}
+        others |= {"--budget": budget, "--post": post, "--match": match != "auto"}
+        traced = _traced(tritonparse, launch_id, kernel, others)
+    elif dispatches is not None or range_ is not None:
         refuse_two_choices(kernel, dispatch, dispatches, range_, when)
     elif post is not None:
         text = "--post is about the states of several dispatches, and one is to be captured"
         raise UsageError(text, code="usage.option-alone", hint="--dispatches 0..1 --post each  # or --range")
     states = END if post is None else post
-    if dispatches is not None:
+    if traced is not None:
+        selection = traced.selection
+    elif dispatches is not None:
         selection = select_dispatches(dispatches, kernel, states, **more)
     elif range_ is not None:
         selection = select_range(range_, states, dispatch=dispatch, **more)
@@ -123,12 +136,32 @@ def extract(
         timeout_s=timeout,
     )
     source = options.source_request(source_dir, compile_db, toolchain_headers)
-    request = Request(order, output or default_output(kernel), source, self_check)
+    launch = None if traced is None else traced.launch
+    request = Request(order, output or default_output(kernel), source, self_check, launch)
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
     code = report(extracted, "the application", as_json, all_ranks=ranks == "all")
     returncode = extracted[0].returncode
     return shell_status(returncode) if code == 0 and propagate_exit and returncode is not None else code
+
+
+def _traced(trace: str | None, launch_id: int | None, kernel: str, others: Mapping[str, object]) -> Traced:
+    """The launch that a trace names. Raises: UsageError `usage.two-choices`, `usage.option-alone`; as select_traced."""
+    from kerncap.capture.selection import ANY_KERNEL
+    from kerncap.workflows.traced import select_traced
+
+    if trace is None:
+        text = "--launch-id counts the launches of a trace, and none is given"
+        raise UsageError(text, code="usage.option-alone", hint=f"--tritonparse TRACE --launch-id {launch_id}")
+    for name, value in others.items():
+        if value:
+            text = f"{name} and --tritonparse both say which dispatch"
+            raise UsageError(text, code="usage.two-choices", hint=f"--tritonparse {typed(trace)}  # without {name}")
+    traced = select_traced(trace, None if kernel == ANY_KERNEL else kernel, launch_id)
+    note(traced.text)
+    for reason in traced.uncertain:
+        note(f"it may be another dispatch: {reason}")
+    return traced
 
 
 def refuse_two_choices(
@@ -256,5 +289,6 @@ def register(app: typer.Typer) -> None:
         summary="Run an application and capture one dispatch of a kernel.",
         cls=options.OptionalKernel,
         example="kerncap extract vector_add -o vector_add.kcap --device vgpu:gfx942 -- ./app --size 1000\n"
-        "kerncap extract --range scale..reduce --post each -o chain.kcap -- ./app",
+        "kerncap extract --range scale..reduce --post each -o chain.kcap -- ./app\n"
+        "kerncap extract --tritonparse trace.ndjson:12 -- python3 app.py",
     )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # Every command, in the order of the help: its name is its module in this package. A command is added by its line here.
 COMMANDS: tuple[str, ...] = (
     "profile",
+    "launches",
     "extract",
     "attachable",
     "trigger",

@@ -103,6 +103,24 @@ BudgetOption = Annotated[
         rich_help_panel=WHICH_DISPATCH,
     ),
 ]
+TritonparseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tritonparse",
+        metavar="TRACE[:LINE]",
+        help="This launch of a tritonparse trace, without LINE the one of KERNEL; lists them: kerncap launches TRACE.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
+LaunchIdOption = Annotated[
+    int | None,
+    typer.Option(
+        "--launch-id",
+        min=0,
+        help="Which launch of KERNEL in the trace, counted from 0, trials too.",
+        rich_help_panel=WHICH_DISPATCH,
+    ),
+]
 SourceDirOption = Annotated[
     Path | None,
     typer.Option(
@@ -300,7 +318,7 @@ class OptionalKernel(typer.core.TyperCommand):
             given, _, _ = self.make_parser(ctx).parse_args(list(args[:at]))
             # What was not given is None or a mark of the library's, depending on its version.
             has = {name for name, value in given.items() if isinstance(value, str)}
-            sequence = has & {"dispatches", "range_"}
+            sequence = has & {"dispatches", "range_", "tritonparse"}
             if "kernel" not in has and not sequence and not {"-h", "--help"} & set(args[:at]):
                 text = "no KERNEL is named before --"
                 raise UsageError(

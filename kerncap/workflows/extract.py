@@ -30,8 +30,10 @@ from kerncap.source.closure import SourceRequest, Wanted, carry_source
 from kerncap.triton.call import names_and_types, reassemble
 from kerncap.triton.pinned import pin
 from kerncap.triton.records import read_records
+from kerncap.triton.trace_launch import Launch
 from kerncap.verdict.write_set import TracedSet, read_trace
 from kerncap.workflows.replay_process import ReplayProcess
+from kerncap.workflows.traced import check_captured
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,8 @@ class Request:
     output: Path
     source: SourceRequest = field(default_factory=SourceRequest)
     self_check: int = 2
+    traced: Launch | None = None
+    """Of a trace: what is captured must be this launch."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ def _extracted(
         source_errors = []
         for captured, place in zip(found, places, strict=True):
             source_errors.append(_seal(request, partial / place, captured.records))
+            if request.traced is not None:
+                check_captured(partial / place, request.traced)
             write_reproducer(partial / place, open_bundle(partial / place).capture)
         remove_tree(work)
     return tuple(
