@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kerncap.capture.selection import Selection
     from kerncap.native import Device
     from kerncap.workflows.extract import Extracted
+    from kerncap.workflows.inductor import InductorSource
     from kerncap.workflows.traced import Traced
 
 _MOST_NAMES = 12
@@ -61,6 +62,8 @@ def extract(
     source_dir: options.SourceDirOption = None,
     compile_db: options.CompileDbOption = None,
     toolchain_headers: options.ToolchainHeadersOption = "carry",
+    triton_source: options.TritonSourceOption = None,
+    config: options.ConfigOption = None,
     device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
     after: options.AfterOption = "continue",
@@ -137,7 +140,9 @@ def extract(
     )
     source = options.source_request(source_dir, compile_db, toolchain_headers)
     launch = None if traced is None else traced.launch
-    request = Request(order, output or default_output(kernel), source, self_check, launch)
+    request = Request(
+        order, output or default_output(kernel), source, self_check, launch, _inductor(triton_source, config)
+    )
     # With --json stdout is data, so the application's stdout goes where its stderr goes.
     extracted = run_extract(request, on_stdout=to_stderr if as_json else None, on_stderr=to_stderr if as_json else None)
     code = report(extracted, "the application", as_json, all_ranks=ranks == "all")
@@ -162,6 +167,21 @@ def _traced(trace: str | None, launch_id: int | None, kernel: str, others: Mappi
     for reason in traced.uncertain:
         note(f"it may be another dispatch: {reason}")
     return traced
+
+
+def _inductor(path: Path | None, config: str | None) -> InductorSource | None:
+    """Raises: UsageError `usage.option-alone`, `usage.config`."""
+    from kerncap.triton.configuration import parse_configuration
+    from kerncap.workflows.inductor import InductorSource
+
+    if path is None:
+        if config is not None:
+            text = "--config is about the kernel of --triton-source, which is not given"
+            raise UsageError(text, code="usage.option-alone", hint=f"--triton-source output_code.py --config {config}")
+        return None
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}", code="usage.source-file", hint=typed("ls", "-l", path.parent))
+    return InductorSource(path, {} if config is None else parse_configuration(config))
 
 
 def refuse_two_choices(

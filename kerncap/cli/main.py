@@ -54,6 +54,7 @@ COMMANDS: tuple[str, ...] = (
     "verify",
     "replay",
     "validate",
+    "source",
     "recompile",
     "loop",
     "serve",

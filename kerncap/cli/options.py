@@ -121,6 +121,21 @@ LaunchIdOption = Annotated[
         rich_help_panel=WHICH_DISPATCH,
     ),
 ]
+TritonSourceOption = Annotated[
+    Path | None,
+    typer.Option("--triton-source", help="Carry the source from this output_code.py where Triton's is not recorded."),
+]
+ConfigOption = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="NAME=VALUE,...",
+        help="What torch chose for a kernel of output_code.py: XBLOCK=256,num_warps=4,num_stages=1.",
+    ),
+]
+TritonReleaseOption = Annotated[
+    str | None, typer.Option("--triton", metavar="RELEASE", help="The Triton that compiled the kernel, where known.")
+]
 SourceDirOption = Annotated[
     Path | None,
     typer.Option(

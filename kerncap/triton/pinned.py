@@ -19,7 +19,8 @@ from kerncap.bundle.files import read_regular
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
 from kerncap.triton.configurations import with_changes
 from kerncap.triton.records import Records
-from kerncap.triton.source import MAIN, source_files
+from kerncap.triton.source import MAIN
+from kerncap.triton.torch_free import torch_free_files
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ def pin(directory: Path, records: Records, launch: Mapping[str, Any]) -> Compile
     error: CompileError | None = None
     entry: str | None = None
     try:
-        files, entry = source_files(records)
+        files, entry = torch_free_files(records)
         for path, text in files.items():
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
             (directory / path).write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -32,6 +32,7 @@ from kerncap.triton.pinned import pin
 from kerncap.triton.records import read_records
 from kerncap.triton.trace_launch import Launch
 from kerncap.verdict.write_set import TracedSet, read_trace
+from kerncap.workflows.inductor import InductorSource, source_or_error
 from kerncap.workflows.replay_process import ReplayProcess
 from kerncap.workflows.traced import check_captured
 
@@ -51,6 +52,8 @@ class Request:
     self_check: int = 2
     traced: Launch | None = None
     """Of a trace: what is captured must be this launch."""
+    inductor: InductorSource | None = None
+    """Where the kernel's source is, when the shim does not record it."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +143,12 @@ def _extracted(
             captured.directory.rename(partial / place / "capture")
         source_errors = []
         for captured, place in zip(found, places, strict=True):
-            source_errors.append(_seal(request, partial / place, captured.records))
+            error = _seal(request, partial / place, captured.records)
             if request.traced is not None:
                 check_captured(partial / place, request.traced)
+            if request.inductor is not None:
+                error = source_or_error(partial / place, request.inductor, error)
+            source_errors.append(error)
             write_reproducer(partial / place, open_bundle(partial / place).capture)
         remove_tree(work)
     return tuple(
