@@ -72,7 +72,7 @@ class Configuration:
 def parse_configuration(text: str) -> Values:
     """Of `XBLOCK=256,num_warps=4`. Raises: UsageError `usage.config`."""
     found: Values = {}
-    for part in text.split(",") if len(text) <= _MOST_CHARACTERS else [text[:40] + "..."]:
+    for part in text.split(",") if len(text) <= _MOST_CHARACTERS else [""]:
         match = _PAIR.fullmatch(part)
         if match is None or match[1] in found:
             raise UsageError(

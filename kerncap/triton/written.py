@@ -32,5 +32,5 @@ def not_carried(what: str) -> CompileError:
     return CompileError(
         f"the source of this Triton kernel is not carried: {what}",
         code="compile.triton-source",
-        hint="kerncap inspect BUNDLE  # it replays without",
+        hint="kerncap source DIR output_code.py  # of a kernel of torch's Inductor; it replays without",
     )

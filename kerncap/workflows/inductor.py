@@ -91,7 +91,7 @@ def import_source(directory: Path, source: InductorSource) -> Imported:
         launch = reassemble(bundle.capture, records)
     else:
         check_recorded(kernel, meta, source.configuration, document)
-        records, chosen = _of_document(kernel, source, document), dict(document["launch"]["configuration"] or {})
+        records, chosen = _of_document(kernel, source, document), _recorded(document)
         launch = document["launch"]
     _write(directory, records, launch)
     files = [path.relative_to(directory).as_posix() for path in sorted((directory / SOURCE_FOLDER).rglob("*.py"))]
@@ -157,6 +157,14 @@ def _records(
 
 def _chosen(meta: Meta, configuration: Configuration) -> dict[str, Any]:
     return {name: configuration.constants[name] for name in meta.open} | dict(configuration.options)
+
+
+def _recorded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Constants by name, warps and stages."""
+    names = document["arguments"]
+    constants = {names[path[0]]: value for path, value in document["constants"] if path[0] < len(names)}
+    options = document["options"]
+    return constants | {name: options[name] for name in ("num_warps", "num_stages") if name in options}
 
 
 def _of_document(kernel: InductorKernel, source: InductorSource, document: Mapping[str, Any]) -> Records:

@@ -1,7 +1,7 @@
 """Traces of tritonparse: which launch is meant, what is selected for it, and what becomes of files that are none.
 
-The traces in tests/triton/data were written by tritonparse 0.6.0 from tests/triton/programs/traced.py, and by its `parse`;
-the texts of the compiler are left out of them.
+The traces in tests/triton/data were written by tritonparse 0.6.0 in tests/triton/programs/traced.py, one of them then
+rearranged by its `parse`; the texts of the compiler are left out of them.
 """
 
 from __future__ import annotations

@@ -78,7 +78,10 @@ def kernel_of(file: Path, name: str, gone: bool) -> Any:
     raise SystemExit(f"{file} has no {name}")
 
 
-def launch(function: Any, grid: tuple[int, int, int], arguments: list[Any], constants: dict[str, int], **options: Any) -> None:
+Grid = tuple[int, int, int]
+
+
+def launch(function: Any, grid: Grid, arguments: list[Any], constants: dict[str, int], **options: Any) -> None:
     import triton
     from triton.compiler import ASTSource
     from triton.runtime import driver

@@ -1,4 +1,4 @@
-"""Launches kernels with several grids, scalars and shapes, some of them alike; what a trace of tritonparse is made from.
+"""Launches kernels with several grids, scalars and shapes, some of them alike; traces of tritonparse are made of it.
 
 Usage: traced.py [FOLDER]. With FOLDER tritonparse writes its trace there, and the arrays are torch's, in memory of the
 host that the GPU reaches; without it neither is needed. Prints EXIT-SUCCESS. Called by test_tritonparse.py under
