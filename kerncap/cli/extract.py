@@ -63,7 +63,7 @@ def extract(
     compile_db: options.CompileDbOption = None,
     toolchain_headers: options.ToolchainHeadersOption = "carry",
     triton_source: options.TritonSourceOption = None,
-    config: options.ConfigOption = None,
+    config: options.TorchConfigOption = None,
     device: options.ApplicationDeviceOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that the whole application may take.")] = 3600.0,
     after: options.AfterOption = "continue",
@@ -171,7 +171,7 @@ def _traced(trace: str | None, launch_id: int | None, kernel: str, others: Mappi
 
 def _inductor(path: Path | None, config: str | None) -> InductorSource | None:
     """Raises: UsageError `usage.option-alone`, `usage.config`."""
-    from kerncap.triton.configuration import parse_configuration
+    from kerncap.triton.configurations import parse_values
     from kerncap.workflows.inductor import InductorSource
 
     if path is None:
@@ -181,7 +181,7 @@ def _inductor(path: Path | None, config: str | None) -> InductorSource | None:
         return None
     if not path.is_file():
         raise UsageError(f"there is no file {path}", code="usage.source-file", hint=typed("ls", "-l", path.parent))
-    return InductorSource(path, {} if config is None else parse_configuration(config))
+    return InductorSource(path, {} if config is None else parse_values(config))
 
 
 def refuse_two_choices(

@@ -125,7 +125,7 @@ TritonSourceOption = Annotated[
     Path | None,
     typer.Option("--triton-source", help="Carry the source from this output_code.py where Triton's is not recorded."),
 ]
-ConfigOption = Annotated[
+TorchConfigOption = Annotated[
     str | None,
     typer.Option(
         "--config",

@@ -17,7 +17,7 @@ def source(
         typer.Argument(metavar="DIR", help="Reproducer directory without source.", autocompletion=completion.bundles),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="output_code.py of TORCH_COMPILE_DEBUG=1.")],
-    config: options.ConfigOption = None,
+    config: options.TorchConfigOption = None,
     triton: options.TritonReleaseOption = None,
     compile_it: Annotated[
         bool,
@@ -32,12 +32,13 @@ def source(
     Writes src/kernel_variant.py, triton.json and reproducer.py, which need Triton alone. FILE is parsed and not run; it
     is compiled in the sandbox, or here with --trust.
     """
-    from kerncap.triton.configuration import parse_configuration, text_of
+    from kerncap.triton.configurations import parse_values
+    from kerncap.triton.inductor_configuration import text_of
     from kerncap.workflows.inductor import InductorSource, compile_imported, import_source
     from kerncap.workflows.recompile import Sandbox
 
     set_verbosity(verbose)
-    values = {} if config is None else parse_configuration(config)
+    values = {} if config is None else parse_values(config)
     imported = import_source(directory, InductorSource(file, values, triton))
     if compile_it:
         sandbox = Sandbox(say=lambda line: note(f"$ {line}"))

@@ -80,7 +80,7 @@ def choose(document: Document, text: str, programs: tuple[int, int, int] | None 
     Raises: UsageError `usage.config`, `usage.config-grid`.
     """
     tried = by_time(document["launch"]["tried"])
-    wanted = None if text.strip().isdecimal() else _parsed(text)
+    wanted = None if text.strip().isdecimal() else parse_values(text)
     if wanted is None:
         number = int(text)
         if not 1 <= number <= len(tried):
@@ -156,8 +156,8 @@ def _changed(
     return made
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """`BM=32,BN=64,EVEN=True`. Raises: UsageError `usage.config`."""
+def parse_values(text: str) -> dict[str, Any]:
+    """Of `BM=32,BN=64,EVEN=True`; a float as the shim writes it. Raises: UsageError `usage.config`."""
     found: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))

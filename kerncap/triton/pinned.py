@@ -45,7 +45,7 @@ def pin(directory: Path, records: Records, launch: Mapping[str, Any]) -> Compile
     except CompileError as failure:
         error = failure
     document = _document(records, launch, entry)
-    (directory / NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write_document(directory, document)
     if not records.process.get("known"):
         log.warning("Triton %s is a release that this kerncap does not know", records.release)
     for text in records.errors:
@@ -72,6 +72,11 @@ def _document(records: Records, launch: Mapping[str, Any], entry: str | None) ->
         "launch": {**launch, "tried": with_changes(records, launch)},
         "problems": list(records.errors),
     }
+
+
+def write_document(directory: Path, document: Mapping[str, Any]) -> None:
+    """Raises: OSError."""
+    (directory / NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def read_pinned(data: bytes, *, what: str) -> dict[str, Any]:

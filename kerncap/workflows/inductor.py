@@ -7,7 +7,6 @@ and by the extract workflow before a capture has its name. The file is parsed, n
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ from kerncap.scratch import Scratch
 from kerncap.source.debug_info import machine_code
 from kerncap.triton import pinned
 from kerncap.triton.call import names_and_types, program_grid, reassemble
-from kerncap.triton.configuration import SWITCHES, Configuration, Launched, configuration_of
+from kerncap.triton.inductor_configuration import SWITCHES, Configuration, Launched, configuration_of
 from kerncap.triton.inductor_file import InductorKernel, kernel_named, read_kernels
 from kerncap.triton.inductor_match import check_arguments, check_recorded, numbers_of
 from kerncap.triton.inductor_meta import Meta, meta_of
@@ -93,17 +92,21 @@ def import_source(directory: Path, source: InductorSource) -> Imported:
         check_recorded(kernel, meta, source.configuration, document)
         records, chosen = _of_document(kernel, source, document), _recorded(document)
         launch = document["launch"]
-    _write(directory, records, launch)
+    _write(directory, records, launch, document)
     files = [path.relative_to(directory).as_posix() for path in sorted((directory / SOURCE_FOLDER).rglob("*.py"))]
     return Imported(directory, kernel.name, tuple(files), records.release, chosen)
 
 
-def _write(directory: Path, records: Records, launch: Mapping[str, Any]) -> None:
-    """All or nothing: what fails is found before the first file gets its place."""
+def _write(directory: Path, records: Records, launch: Mapping[str, Any], document: Mapping[str, Any] | None) -> None:
+    """All or nothing: what fails is found before the first file gets its place. `document`: what was recorded stays."""
     with Scratch(".kerncap-source-", directory.absolute()) as scratch:
         error = pinned.pin(Path(scratch), records, launch)
         if error is not None:
             raise error
+        if document is not None:
+            made = pinned.load_pinned(Path(scratch)) or {}
+            kept = {name: made[name] for name in ("function", "main", "entry")}
+            pinned.write_document(Path(scratch), {**document, **kept})
         os.rename(Path(scratch, SOURCE_FOLDER), directory / SOURCE_FOLDER)
         os.replace(Path(scratch, pinned.NAME), directory / pinned.NAME)
     named = names_and_types(records.kernel["signature"])
@@ -126,7 +129,8 @@ def _document(directory: Path) -> dict[str, Any] | None:
     if document is not None and document["entry"] is None:
         there.remove(pinned.NAME)
     if there:
-        hint = typed("mv", directory / there[0], directory.parent / f"{directory.name}-{there[0]}")
+        beside = directory.parent / f"{directory.name}-{there[0]}"
+        hint = typed("mv", directory / there[0], beside)
         raise UsageError(f"{directory} has source already: {', '.join(there)}", code="usage.has-source", hint=hint)
     return document
 
@@ -179,7 +183,7 @@ def _with_module(
     process: dict[str, Any], described: dict[str, Any], kernel: InductorKernel, source: InductorSource
 ) -> Records:
     module = {"name": _MODULE, "package": "", "file": source.path.name, "text": kernel.text}
-    return Records(process, described, (), {}, {}, {_MODULE: module}, {}, ())
+    return Records(process, described, (), {}, (), {}, {}, {_MODULE: module}, {}, ())
 
 
 def _encoded(value: Any) -> Any:
@@ -235,9 +239,8 @@ def _same_code(bundle: Bundle, made: Path, scratch: Path) -> bool | None:
 
 def _note_release(directory: Path, release: str) -> None:
     """The release that gives the same bytes is taken for the one that compiled the original."""
-    path = directory / pinned.NAME
-    document = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps(document | {"triton": release}, indent=1) + "\n", encoding="utf-8")
+    document = pinned.load_pinned(directory) or {}
+    pinned.write_document(directory, {**document, "triton": release})
     add_triton(directory / "capture", release, ())
     write_reproducer(directory, open_bundle(directory).capture)
 

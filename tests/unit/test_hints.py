@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parents[2] / "kerncap"
 _PROGRAMS = frozenset(
     {"apt-get", "chmod", "cmake", "command", "curl", "df", "docker", "du", "edit", "export", "free", "fuser", "git"}
     | {"hipcc", "HIPCC_VERBOSE=1", "kerncap", "ldd", "ls", "make", "mkdir", "mv", "nm", "openssl", "quota", "realpath"}
-    | {"rocprofv3", "scripts/build-native", "ulimit", "unset"}
+    | {"rocprofv3", "scripts/build-native", "ulimit", "unset", "grep", "tritonparseoss", "TORCH_COMPILE_DEBUG=1"}
 )
 # Names of what may hold any character: in a line that is typed they are quoted.
 _FOREIGN = frozenset({"path", "output", "main", "directory", "folder", "hsaco", "words", "command", "found", "source"})

@@ -18,7 +18,8 @@ from synthetic import make_reproducer, read_json, write_json
 from kerncap.bundle import open_bundle
 from kerncap.cli.main import run
 from kerncap.errors import CompileError, HostError, KerncapError, UsageError
-from kerncap.triton.configuration import Launched, configuration_of, parse_configuration
+from kerncap.triton.configurations import parse_values
+from kerncap.triton.inductor_configuration import Launched, configuration_of
 from kerncap.triton.inductor_file import InductorKernel, kernel_named, read_kernels
 from kerncap.triton.inductor_meta import meta_of
 from kerncap.triton.pinned import load_pinned
@@ -217,7 +218,7 @@ def launched(grid: int = 5, workgroup: int = 256, **numbers: int) -> Launched:
 
 
 def chosen(kernel: InductorKernel, text: str, at: Launched) -> tuple[dict[str, Any], dict[str, Any]]:
-    values = parse_configuration(text) if text else {}
+    values = parse_values(text) if text else {}
     found = configuration_of(kernel, meta_of(kernel), values, at)
     return found.constants, found.options
 
@@ -228,7 +229,7 @@ def test_what_was_typed_and_what_follows() -> None:
     assert options == {
         "num_warps": 4, "num_stages": 1, "debug": False, "sanitize_overflow": False, "enable_fp_fusion": True
     }  # fmt: skip
-    _, options = chosen(real(GELU), "XBLOCK=512,num_stages=1,waves_per_eu=2,debug=true", launched(xnumel=2560))
+    _, options = chosen(real(GELU), "XBLOCK=512,num_stages=1,waves_per_eu=2,debug=True", launched(xnumel=2560))
     assert (options["waves_per_eu"], options["debug"]) == (2, True)
     _, options = chosen(real(GELU), "XBLOCK=512,num_stages=1,AMDGCN_USE_BUFFER_OPS=0", launched(xnumel=2560))
     assert options["AMDGCN_USE_BUFFER_OPS"] == "0"
@@ -285,15 +286,6 @@ def test_what_the_file_fixes(tmp_path: Path) -> None:
     config = "{'XBLOCK': 8, 'num_warps': 4, 'num_stages': 1}"
     fixed = f"fixed_config(config={config}, filename=__file__, triton_meta={SAME[3]})"
     assert chosen(one(tmp_path, source(fixed)), "", launched())[0] == {"XBLOCK": 8}
-
-
-@pytest.mark.parametrize("text", ["", "XBLOCK", "=4", "XBLOCK=4,XBLOCK=8", "X-Y=4", "a=1,,b=2", "x=" + "1" * 20_000])
-def test_a_configuration_that_cannot_be_read(text: str) -> None:
-    assert refused("usage.config", lambda: parse_configuration(text)).exit_code == 2
-
-
-def test_values_of_a_configuration() -> None:
-    assert parse_configuration("A=4, B=0.5,c=true,d=none") == {"A": 4, "B": 0.5, "c": True, "d": "none"}
 
 
 # --- into a reproducer ------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kerncap.errors import CompileError, UsageError
+from kerncap.errors import CompileError
+from kerncap.triton.described import spelled
 from kerncap.triton.inductor_file import InductorKernel, unknown_form
 from kerncap.triton.inductor_meta import Meta
 
@@ -46,9 +47,7 @@ _GRIDS = {
     "Grid2D": (("xnumel", "XBLOCK"), ("ynumel", "YBLOCK")),
     "Grid3D": (("xnumel", "XBLOCK"), ("ynumel", "YBLOCK"), ("znumel", "ZBLOCK")),
 }
-_PAIR = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*", re.ASCII)
 _MOST_BLOCK = 1 << 20
-_MOST_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -67,32 +66,6 @@ class Configuration:
 
     constants: Values = field(default_factory=dict)
     options: Values = field(default_factory=dict)
-
-
-def parse_configuration(text: str) -> Values:
-    """Of `XBLOCK=256,num_warps=4`. Raises: UsageError `usage.config`."""
-    found: Values = {}
-    for part in text.split(",") if len(text) <= _MOST_CHARACTERS else [""]:
-        match = _PAIR.fullmatch(part)
-        if match is None or match[1] in found:
-            raise UsageError(
-                f"--config is {text[:100]!r}, expected NAME=VALUE, each name once, joined by commas",
-                code="usage.config",
-                hint="--config XBLOCK=256,num_warps=4,num_stages=1",
-            )
-        found[match[1]] = _value(match[2])
-    return found
-
-
-def _value(word: str) -> Any:
-    if word.lower() in ("true", "false"):
-        return word.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
 
 
 def configuration_of(kernel: InductorKernel, meta: Meta, typed_values: Values, launched: Launched) -> Configuration:
@@ -249,7 +222,7 @@ def _suggested(kernel: InductorKernel, meta: Meta, values: Values, launched: Lau
 
 
 def text_of(values: Mapping[str, Any]) -> str:
-    return ",".join(f"{name}={value}" for name, value in values.items())
+    return ",".join(f"{name}={spelled(value)}" for name, value in values.items())
 
 
 def _listed(candidates: Iterable[Values]) -> str:
