@@ -44,6 +44,8 @@ def image_for(release: str) -> str:
         log.warning("no image has Triton; %s", built_by)
         return catalog.image_name("triton", _default_suite())
     newest = max(installed, key=lambda image: as_numbers(image.release))
+    if not as_numbers(release):  # of source that was imported: nobody knows
+        return newest.name
     log.warning(
         "no image has Triton %s, which compiled the original: Triton %s in %s compiles it; %s",
         release,

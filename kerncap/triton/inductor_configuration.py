@@ -217,12 +217,12 @@ def _suggested(kernel: InductorKernel, meta: Meta, values: Values, launched: Lau
         fitting = [size for size in sizes if -(-elements // size) == launched.grid[direction]]
         if fitting and found[block] not in fitting:
             found[block] = fitting[0]
-    names = [*meta.open, *(name for name in found if name not in meta.open)]
-    return {name: found[name] for name in names}
+    first = (*meta.open, "num_warps", "num_stages")
+    return {name: found[name] for name in (*first, *found)}
 
 
 def text_of(values: Mapping[str, Any]) -> str:
-    return ",".join(f"{name}={spelled(value)}" for name, value in values.items())
+    return ",".join(f"{name}={value if isinstance(value, str) else spelled(value)}" for name, value in values.items())
 
 
 def _listed(candidates: Iterable[Values]) -> str:

@@ -26,7 +26,7 @@ from kerncap.source.debug_info import machine_code
 from kerncap.triton import pinned
 from kerncap.triton.call import names_and_types, program_grid, reassemble
 from kerncap.triton.inductor_configuration import SWITCHES, Configuration, Launched, configuration_of
-from kerncap.triton.inductor_file import InductorKernel, kernel_named, read_kernels
+from kerncap.triton.inductor_file import InductorKernel, kernel_named, read_kernels, unknown_form
 from kerncap.triton.inductor_match import check_arguments, check_recorded, numbers_of
 from kerncap.triton.inductor_meta import Meta, meta_of
 from kerncap.triton.records import Records
@@ -80,6 +80,13 @@ def import_source(directory: Path, source: InductorSource) -> Imported:
     `compile.configuration`, `compile.triton-source`; UsageError `usage.has-source`, `usage.config`,
     `usage.not-a-reproducer`; OSError. Then nothing was written.
     """
+    try:
+        return _import(directory, source)
+    except RecursionError:
+        raise unknown_form(f"a kernel in {source.path} is nested too deeply") from None
+
+
+def _import(directory: Path, source: InductorSource) -> Imported:
     bundle = open_bundle(directory)
     document = _document(directory)
     kernel = kernel_named(read_kernels(source.path), bundle.capture.kernel.name, source.path)

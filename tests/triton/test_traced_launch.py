@@ -37,16 +37,16 @@ def call_of(bundle: Path) -> tuple[str, list[int], dict[str, Any]]:
     return document["kernel"], document["launch"]["grid"], names | {"shape": first["tensor"]["shape"]}
 
 
-# (the raw trace's line, the parsed trace's): kernel, grid, arguments, n-th dispatch of all of the kernel
+# The raw trace's line, the parsed one's, kernel, grid, arguments, n-th dispatch of the kernel with that geometry.
 LAUNCHES = [
-    (3, 11, "vector_add", [3, 1, 1], {"n": 1500, "shape": [1500]}, 1),
-    (4, 2, "vector_add", [12, 1, 1], {"n": 3000, "shape": [3000]}, 2),
+    (3, 11, "vector_add", [3, 1, 1], {"n": 1500, "shape": [1500]}, 0),
+    (4, 2, "vector_add", [12, 1, 1], {"n": 3000, "shape": [3000]}, 0),
     (7, 17, "dropout", [4, 1, 1], {"n": 2000, "keep": 0.75, "seed": 12, "shape": [2000]}, 1),
     (8, 18, "dropout", [4, 1, 1], {"n": 2000, "keep": 0.5, "seed": 12, "shape": [2000]}, 2),
-    (9, 3, "vector_add", [6, 1, 1], {"n": 1500, "shape": [1500]}, 3),
-    (10, 4, "vector_add", [6, 1, 1], {"n": 1400, "shape": [1400]}, 4),
-    (11, 5, "vector_add", [6, 1, 1], {"n": 1500, "shape": [30, 50]}, 5),
-    (22, 6, "vector_add", [6, 1, 1], {"n": 1500, "shape": [1500]}, 6),
+    (9, 3, "vector_add", [6, 1, 1], {"n": 1500, "shape": [1500]}, 1),
+    (10, 4, "vector_add", [6, 1, 1], {"n": 1400, "shape": [1400]}, 2),
+    (11, 5, "vector_add", [6, 1, 1], {"n": 1500, "shape": [30, 50]}, 3),
+    (22, 6, "vector_add", [6, 1, 1], {"n": 1500, "shape": [1500]}, 4),
 ]
 
 

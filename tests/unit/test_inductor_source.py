@@ -16,6 +16,7 @@ import pytest
 from synthetic import make_reproducer, read_json, write_json
 
 from kerncap.bundle import open_bundle
+from kerncap.bundle.documents import validate
 from kerncap.cli.main import run
 from kerncap.errors import CompileError, HostError, KerncapError, UsageError
 from kerncap.triton.configurations import parse_values
@@ -367,6 +368,15 @@ def assert_untouched(folder: Path) -> None:
     assert open_bundle(folder).capture.triton is None
 
 
+def test_a_kernel_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    text = pointwise(SAME[3]).replace("pass", "return " + "-" * 1500 + "1")
+    folder = reproducer(tmp_path / "r", "k")
+    path = written(tmp_path / "o.py", text)
+    error = refused("compile.inductor-format", lambda: import_source(folder, InductorSource(path, VALUES)))
+    assert "nested too deeply" in error.message
+    assert_untouched(folder)
+
+
 @pytest.mark.parametrize(
     ("name", "more", "code", "said"),
     [
@@ -459,6 +469,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "XBLOCK=512" in json.loads(capsys.readouterr().out)["hint"]
     assert run([*words, "--config", "XBLOCK=512,num_stages=1"]) == 0
     document = json.loads(capsys.readouterr().out)
+    validate(document, "printed", what="source")
     assert (document["schema"], document["triton"]) == ("kerncap.source-imported/1", "3.6.0")
     assert (document["configuration"]["XBLOCK"], document["same_code"]) == (512, None)
 

@@ -52,6 +52,12 @@ def test_bundle_commands(tmp_path: Path) -> None:
         assert printed("inspect", f"{host}/a/b:1", cwd=tmp_path)["schema"] == "kerncap.inspected/1"
 
 
+def test_launches_of_a_trace(tmp_path: Path) -> None:
+    trace = _ROOT / "tests" / "triton" / "data" / "traced.ndjson"
+    assert printed("launches", trace, cwd=tmp_path)["whole"] is True
+    assert len(printed("launches", trace, "dropout", cwd=tmp_path)["launches"]) == 3
+
+
 def test_a_bundle_with_problems(tmp_path: Path) -> None:
     made = make_reproducer(tmp_path / "made.kcap")
     blob = min((made / "capture" / "blobs" / "sha256").iterdir())
