@@ -18,12 +18,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each reader")
     parser.add_argument("--keep", type=Path, default=HERE.parents[1] / "build" / "fuzz-readers")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("readers", nargs="*", metavar="READER", help="of readers.py; none: all of them")
-    arguments, more = parser.parse_known_args()
-    if arguments.inside:
-        fuzz(arguments.inside, more)
-    from readers import READERS
+    if sys.argv[1:2] == ["--inside"]:
+        fuzz(sys.argv[2], sys.argv[3:])
+    arguments = parser.parse_args()
+    from readers import READERS  # later: inside, it is imported to be watched
 
     failed = []
     for name in arguments.readers or READERS:
