@@ -13,10 +13,10 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak test-triton matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
+.PHONY: help demo test test-full test-apps test-soak test-triton test-triton-releases matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
 demo: setup  ## the main job, visibly: capture, pack, push, pull, replay in a container, verdicts
 	@$(PYTHON) -m kerncap image build $(DEMO_SUITE)
@@ -60,6 +60,10 @@ test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy and ca
 	@$(PYTHON) -m kerncap image build $(SUITES)
 	@$(PYTHON) -m kerncap image build --only triton $(SUITES)
 	$(PYTEST) tests/triton
+
+TRITON_RELEASES :=
+test-triton-releases: setup  ## further releases of Triton, one image after another (built, tested, removed; 0.7 GB each); TRITON_RELEASES=3.8.0
+	scripts/test-triton-releases $(TRITON_RELEASES)
 
 setup:  ## packages, .venv, a Docker engine if none answers
 	@scripts/setup

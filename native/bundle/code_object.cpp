@@ -123,6 +123,15 @@ std::string isa_from_flags(std::uint32_t flags, std::uint8_t abi_version) {
   return isa + sramecc[(flags >> 10) & 3] + xnack[(flags >> 8) & 3];
 }
 
+// Newer LLVM writes its whole triple, with the processor's version in it and no environment spelled out; the runtime's names of agents are
+// as before. Source: the metadata of code objects by Triton 3.9.0, "amdgpu9.42-amd-amdhsa-unknown-gfx942".
+std::string as_runtime_names_it(std::string target) {
+  constexpr std::string_view no_environment = "-amd-amdhsa-unknown-";
+  const auto at = target.find(no_environment);
+  if (at == std::string::npos || !(target.starts_with("amdgpu") || target.starts_with("amdgcn"))) return target;
+  return "amdgcn-amd-amdhsa--" + target.substr(at + no_environment.size());
+}
+
 KernelArgument read_argument(const Json& value, const std::string& where) {
   const Fields fields(value, where, kCode);
   KernelArgument argument;
@@ -223,7 +232,7 @@ CodeObject parse_code_object(std::span<const std::byte> elf) {
   for (const auto note : contents.metadata) {
     const Json metadata = read_metadata(note);
     const Fields fields(metadata, "metadata", kCode);
-    if (result.isa.empty() && fields.has("amdhsa.target")) result.isa = fields.string("amdhsa.target");
+    if (result.isa.empty() && fields.has("amdhsa.target")) result.isa = as_runtime_names_it(fields.string("amdhsa.target"));
     if (!fields.has("amdhsa.kernels")) continue;
     for (const Json& kernel : fields.array("amdhsa.kernels", kMaxKernels - result.kernels.size())) {
       result.kernels.push_back(read_kernel(kernel, "kernel " + std::to_string(result.kernels.size())));

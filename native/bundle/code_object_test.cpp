@@ -123,6 +123,17 @@ TEST(CodeObject, TargetFromFlagsWhenTheNoteHasNone) {
   EXPECT_EQ(code_of(elf_with(Json::to_msgpack(document), 0xfe)), "bundle.bad-code-object");
 }
 
+TEST(CodeObject, TargetAsNewerCompilersSpellIt) {
+  for (const auto& [written, read] : {std::pair{"amdgpu9.42-amd-amdhsa-unknown-gfx942:xnack-", "amdgcn-amd-amdhsa--gfx942:xnack-"},
+                                      std::pair{"amdgpu11.00-amd-amdhsa-unknown-gfx1100", "amdgcn-amd-amdhsa--gfx1100"},
+                                      std::pair{"amdgcn-amd-amdhsa--gfx9-4-generic", "amdgcn-amd-amdhsa--gfx9-4-generic"},
+                                      std::pair{"spirv64-amd-amdhsa-unknown-amdgcnspirv", "spirv64-amd-amdhsa-unknown-amdgcnspirv"}}) {
+    Json document = metadata();
+    document["amdhsa.target"] = written;
+    EXPECT_EQ(parse_code_object(elf_with(Json::to_msgpack(document))).isa, read);
+  }
+}
+
 TEST(CodeObject, EveryTruncationIsRefused) {
   const Bytes elf = elf_with(Json::to_msgpack(metadata()));
   for (std::size_t n = 0; n < elf.size(); ++n) {

@@ -8,19 +8,15 @@ object and an edited one is refused.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from containers import DevContainer, running
+from captures import PROGRAMS, ROOT, captured, image_of, kerncap, recompiled, triton_container, verdict
+from containers import DevContainer
 
 from kerncap.runtime import catalog
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ROOT / "tests" / "triton" / "programs"
 TARGETS = ("gfx942", "gfx90a", "gfx1100")
 # Kernel: what to change in kernel_variant.py so that it computes something else.
 EDITS = {
@@ -40,47 +36,11 @@ TUNED = ("matmul", "attention")
 pytestmark = pytest.mark.full
 
 
-def image_of(suite: str) -> str:
-    return catalog.image_name("triton", suite)
-
-
 @pytest.fixture(scope="session")
 def box(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevContainer]:
-    """A container of the suite's image with Triton, on this checkout's Python and native code."""
-    image = image_of(suite)
-    if subprocess.run(["docker", "image", "inspect", image], capture_output=True).returncode != 0:
-        pytest.skip(f"no image {image}: make test-triton")
-    base, work = tmp_path_factory.getbasetemp(), tmp_path_factory.mktemp(f"triton-{suite}")
-    # Where buffer operations are on, Triton asks torch how big a tensor is.
-    options = ["--entrypoint", "", "--env", "AMDGCN_USE_BUFFER_OPS=0", "--env", f"TRITON_CACHE_DIR={work}/cache"]
-    with running(image, suite, ROOT, base, work, options=options) as container:
+    """A container of the suite's image with Triton."""
+    with triton_container(image_of(suite), suite, tmp_path_factory) as container:
         yield container
-
-
-def kerncap(box: DevContainer, *argv: str | os.PathLike[str], code: int = 0) -> str:
-    done = box.run(["python3", "-m", "kerncap", *argv], timeout_s=900)
-    assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-_CAPTURED: dict[tuple[str, str, str], Path] = {}
-
-
-def captured(box: DevContainer, kernel: str, target: str, *options: str) -> Path:
-    key = (box.suite, kernel + "".join(options), target)
-    if key not in _CAPTURED:
-        out = box.work / f"{kernel}-{target}{''.join(options)}.kcap"
-        program = ["python3", PROGRAMS / "run.py", kernel]
-        said = kerncap(box, "extract", kernel, *options, "-o", out, "--device", f"vgpu:{target}", "--", *program)
-        assert "EXIT-SUCCESS" in said
-        _CAPTURED[key] = out
-    return _CAPTURED[key]
-
-
-def verdict(box: DevContainer, command: str, bundle: Path, *argv: str | Path) -> str:
-    done = box.run(["python3", "-m", "kerncap", command, bundle, *argv, "--json"], timeout_s=900)
-    document: dict[str, Any] = json.loads(done.stdout)
-    return str(document.get("verdict", document))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -145,12 +105,8 @@ def test_a_sealed_bundle_is_recompiled_in_the_sandbox(box: DevContainer) -> None
     bundle = captured(box, "attention", "gfx942")
     assert "LOG2E = tl.constexpr(1.4426950408889634)" in (bundle / "src/kernelkit/numbers.py").read_text()
     assert "@triton.autotune(configs=configs()" in (bundle / "src/kernel_variant.py").read_text()
-    sealed, candidate = box.work / "attention.kcap.tar", box.work / "sandbox.hsaco"
-    kerncap(box, "pack", bundle, "-o", sealed)
-    argv = [ROOT / ".venv/bin/python", "-m", "kerncap", "recompile", sealed, "-o", candidate, "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    made = json.loads(done.stdout)
+    candidate = box.work / "sandbox.hsaco"
+    made = recompiled(box, bundle, candidate)
     version = catalog.load().triton_of(box.suite).version
     assert made["compiler"] == f"Triton {version}"
     assert made["difference"] is None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import triton
 from device_arrays import Array, synchronize, use
-from kernelkit import attention, elementwise, products
+from kernelkit import attention, elementwise, forms, products
 
 RANDOM = np.random.default_rng(11)
 Values = np.ndarray[Any, Any]
@@ -117,6 +117,36 @@ def histogram() -> bool:
     return bool((bins.numpy() == np.bincount(x, minlength=64)).all())
 
 
+def described() -> bool:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    x, out = normal(50, 96, kind=np.float16), Array(np.zeros((50, 96), np.float16))
+    source = TensorDescriptor(Array(x), [50, 96], [96, 1], [16, 64])
+    forms.described[(4, 2)](source, TensorDescriptor.from_tensor(out, [16, 64]), 2.0, BM=16, BN=64)
+    return bool((out.numpy() == x * 2).all())
+
+
+def described_matmul() -> bool:
+    m, n, k = 70, 48, 96
+    a, b = whole(m, k, kind=np.float16), whole(k, n, kind=np.float16)
+    out = Array(np.zeros((m, n), np.float32))
+    forms.described_matmul[(3, 2)](Array(a), Array(b), out, m, n, k, BM=32, BN=32, BK=32, num_warps=2)
+    return bool((out.numpy() == a.astype(np.float32) @ b.astype(np.float32)).all())
+
+
+def formed() -> bool:
+    x, out = whole(1000), Array(np.zeros(1000, np.float32))
+    pair = (Array(x), 3.0, triton.language.constexpr(2), None)
+    forms.formed[(4,)](n=1000, by=1, out=out, bias=None, pair=pair, SHAPE=(4, 64))
+    return bool((out.numpy() == x * np.float32(3) + 1).all())
+
+
+def helped() -> bool:
+    x, out = normal(1000), Array(np.zeros(1000, np.float32))
+    forms.helped[(4,)](Array(x), out, 1000, BLOCK=256)  # 2 * 1000 + 1, and a tile of 4 * 64
+    return close(out.numpy(), np.exp(x.astype(np.float64)) + 2 * x + 2001 + 256, 1e-6)
+
+
 CASES: dict[str, Callable[[], bool]] = {
     "vector_add": vector_add,
     "triton_poi_fused_relu_0": relu,
@@ -128,6 +158,10 @@ CASES: dict[str, Callable[[], bool]] = {
     "dropout": dropout,
     "quantise": quantise,
     "histogram": histogram,
+    "described": described,
+    "described_matmul": described_matmul,
+    "formed": formed,
+    "helped": helped,
 }
 
 

@@ -1,0 +1,1 @@
+"""A library's package of helpers, as another project would install it."""

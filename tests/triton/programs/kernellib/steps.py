@@ -1,0 +1,20 @@
+"""Helpers that kernels of other packages call."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled(x):
+    return x + x
+
+
+@triton.jit(noinline=True)
+def shifted(x, by):
+    """Stays a function of its own in the code object."""
+    return doubled(x) + by
+
+
+@triton.constexpr_function
+def block_of(shape):
+    return shape[0] * shape[1]
