@@ -6,12 +6,16 @@ grid, the configuration. Called by the extract workflow.
 
 from __future__ import annotations
 
+import logging
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kerncap.bundle.capture import Capture
+from kerncap.triton.descriptors import is_descriptor, parts, values
 from kerncap.triton.records import Records
+
+log = logging.getLogger(__name__)
 
 # Of a scalar: its bytes in the kernarg segment. Source: Triton's AMD driver, what it packs for each type.
 _FORMATS = {
@@ -43,20 +47,24 @@ def program_grid(capture: Capture) -> tuple[int, int, int]:
 def decode_kernarg(capture: Capture, signature: list[list[Any]]) -> list[tuple[str, str, Value]]:
     """(name, type, value) of each argument that is no constant, in order; of a type that has no number, its bytes.
 
-    Elements of a tuple are named `name.0`, `name.1`. What follows them in the segment is Triton's own (scratch memory).
+    Elements of a tuple are named `name.0`, `name.1`, parts of a tensor descriptor `name.base`, `name.shape.0`. What
+    follows them in the segment is Triton's own (scratch memory).
     """
-    leaves = [leaf for name, kind in signature for leaf in _leaves(str(name), kind)]
     visible = [argument for argument in capture.kernarg.args if not argument.hidden]
     found = []
-    for (name, kind), argument in zip(leaves, visible, strict=False):
+    for (name, kind), argument in zip(_leaves(signature, visible_sizes(capture)), visible, strict=False):
         found.append((name, kind, _value(capture.kernarg.value(argument), kind)))
     return found
 
 
-def names_and_types(signature: list[list[Any]]) -> list[tuple[str, str]]:
-    """Of the arguments that are no constants, in order: `("x", "float*")`."""
-    leaves = [leaf for name, kind in signature for leaf in _leaves(str(name), kind)]
-    return [(name, _spelled(kind)) for name, kind in leaves]
+def visible_sizes(capture: Capture) -> list[int]:
+    """Bytes of the arguments in the kernarg segment that are not hidden, in order."""
+    return [argument.size for argument in capture.kernarg.args if not argument.hidden]
+
+
+def names_and_types(signature: list[list[Any]], sizes: Sequence[int]) -> list[tuple[str, str]]:
+    """Of the arguments that are no constants, in order: `("x", "float*")`; `sizes` as of visible_sizes."""
+    return [(name, _spelled(kind)) for name, kind in _leaves(signature, sizes)]
 
 
 def _spelled(kind: str) -> str:
@@ -64,12 +72,28 @@ def _spelled(kind: str) -> str:
     return _SPELLED.get(pointee, pointee) + "*" if kind.startswith("*") else _SPELLED.get(kind, kind)
 
 
-def _leaves(name: str, kind: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(kind, dict):
-        for number, one in enumerate(_items(kind)):
-            yield from _leaves(f"{name}.{number}", one)
-    elif kind != CONSTEXPR:
-        yield name, str(kind)
+def _leaves(signature: list[list[Any]], sizes: Sequence[int]) -> list[tuple[str, str]]:
+    """(name, kind) as they lie in the kernarg segment; ends before what is laid out in a way that is not known."""
+    leaves: list[tuple[str, str]] = []
+    for name, kind in _flat(signature):
+        if not is_descriptor(kind):
+            leaves.append((name, kind))
+            continue
+        found = parts(name, kind, sizes[len(leaves) :])
+        if found is None:
+            log.warning("arguments from %s on have no names: %s is not laid out as Triton 3.4 to 3.9 do", name, kind)
+            break
+        leaves += found
+    return leaves
+
+
+def _flat(signature: Iterable[Sequence[Any]]) -> Iterator[tuple[str, str]]:
+    """Without tuples and constants."""
+    for name, kind in signature:
+        if isinstance(kind, dict):
+            yield from _flat((f"{name}.{number}", one) for number, one in enumerate(_items(kind)))
+        elif kind != CONSTEXPR:
+            yield str(name), str(kind)
 
 
 def _items(value: Any) -> list[Any]:
@@ -149,6 +173,8 @@ def _pairs(name: str, kind: Any, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(kind, dict):
         for number, (one, of_it) in enumerate(zip(_items(kind), _items(value), strict=False)):
             yield from _pairs(f"{name}.{number}", one, of_it)
+    elif is_descriptor(kind):
+        yield from values(name, value)
     elif kind != CONSTEXPR:
         yield name, value
 

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kerncap.errors import UsageError
+from kerncap.triton.argument_text import spelled
 from kerncap.triton.call import arguments_of, is_same_scalar, tensors_of
-from kerncap.triton.described import by_time, configuration_text, spelled
+from kerncap.triton.described import by_time, configuration_text
 from kerncap.triton.records import Records
 
 Document = dict[str, Any]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kerncap.triton.argument_text import argument_text, spelled
+
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "waves_per_eu", "matrix_instr_nonkdim", "kpack")
 
 
@@ -17,15 +19,13 @@ def call_lines(document: Mapping[str, Any]) -> list[str]:
     x, y, z = launch["grid"]
     grid = f"({x},)" if (y, z) == (1, 1) else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
     by_name = {one["name"]: one for one in launch["arguments"]}
-    constants = {path[0]: value for path, value in document["constants"] if len(path) == 1}
+    constants = {tuple(path): value for path, value in document["constants"]}
+    kinds = dict(document["signature"])
     lines = [f"{document['entry'] or document['kernel']}[{grid}]("]
     for number, name in enumerate(document["arguments"]):
-        parts = [one for key, one in by_name.items() if key.partition(".")[0] == name]
-        if parts:
-            texts = [_argument(one) for one in parts]
-            lines.append(f"    {name}={texts[0] if parts[0]['name'] == name else '(' + ', '.join(texts) + ')'},")
-        elif number in constants:
-            lines.append(f"    {name}={spelled(constants[number])},")
+        text = argument_text(name, kinds.get(name), (number,), by_name, constants)
+        if text is not None:
+            lines.append(f"    {name}={text},")
     options = document["options"]
     words = [f"{key}={spelled(options[key])}" for key in _OPTIONS if key in options]
     return [*lines, f"    {', '.join(words)})"]
@@ -67,34 +67,6 @@ def by_time(tried: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def milliseconds(tried: Mapping[str, Any]) -> float:
     ms = tried["ms"]
     return float.fromhex(ms["float"]) if isinstance(ms, Mapping) else float("inf")
-
-
-def _argument(one: Mapping[str, Any]) -> str:
-    tensor, kind, value = one["tensor"], one["type"], one["value"]
-    if tensor is not None:
-        shape = ", ".join(map(str, tensor["shape"]))
-        strides = ", ".join(map(str, tensor["strides"]))
-        return f"tensor({tensor['dtype']}, shape=({shape}), strides=({strides}), at {value:#x})"
-    if kind.startswith("*"):
-        return f"{kind} at {value:#x}"
-    return str(value)
-
-
-def spelled(value: Any) -> str:
-    """A recorded value for a person."""
-    if isinstance(value, Mapping):
-        word, of_it = next(iter(value.items()))
-        if word == "float":
-            return repr(float.fromhex(of_it))
-        if word in ("tuple", "list"):
-            inner = ", ".join(map(spelled, of_it))
-            return f"({inner})" if word == "tuple" else f"[{inner}]"
-        if word == "constexpr":
-            return spelled(of_it)
-        if word == "function":
-            return ".".join(of_it)
-        return str(of_it)
-    return repr(value)
 
 
 def configuration_text(configuration: Mapping[str, Any]) -> str:

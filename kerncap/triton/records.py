@@ -65,11 +65,14 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _records(lines: list[dict[str, Any]], kernel: dict[str, Any]) -> Records:
-    def of(kind: str) -> list[dict[str, Any]]:
-        return [line for line in lines if line["record"] == kind]
+    # What the source was when this kernel was compiled: a notebook's cell may be run again with another text.
+    until_then = lines[: lines.index(kernel)]
+
+    def of(kind: str, among: list[dict[str, Any]] = lines) -> list[dict[str, Any]]:
+        return [line for line in among if line["record"] == kind]
 
     values: dict[str, dict[str, Any]] = {}
-    for line in of("values"):
+    for line in of("values", until_then):
         values.setdefault(line["module"], {}).update(line["values"])
     kernels = {line["hsaco"]: line for line in of("kernel") if line.get("function") == kernel.get("function")}
     launches = of("launch")
@@ -80,8 +83,8 @@ def _records(lines: list[dict[str, Any]], kernel: dict[str, Any]) -> Records:
         kernels=kernels,
         trials=tuple(line for line in launches if line["hsaco"] in kernels and line.get("trial")),
         tunings={line["id"]: line for line in of("tuning")},
-        functions={(line["module"], line["name"]): line for line in of("function")},
-        modules={line["name"]: line for line in of("module")},
+        functions={(line["module"], line["name"]): line for line in of("function", until_then)},
+        modules={line["name"]: line for line in of("module", until_then)},
         values=values,
         errors=tuple(str(line["message"]) for line in of("error")),
     )

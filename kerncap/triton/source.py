@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from typing import Any
 
 from kerncap.triton.records import Records
 from kerncap.triton.syntax import (
@@ -36,10 +37,19 @@ def source_files(records: Records) -> tuple[dict[str, str], str]:
     function = records.kernel.get("function")
     if function is None:
         raise not_carried("it was compiled from Triton's intermediate representation, not from Python")
+    for name, path in _libraries(records):
+        if path.startswith("/"):
+            raise not_carried(f"it is linked with {name}, which is not Triton's own: {path}")
     slicer = _Slicer(records)
     module, qualname = function
     slicer.need_function(module, qualname)
     return slicer.files(module), qualname.rpartition(".")[2]
+
+
+def _libraries(records: Records) -> list[tuple[str, str]]:
+    """(name, path) of the bitcode that it was linked with: of Triton's own the place in its package."""
+    recorded = records.kernel.get("options", {}).get("extern_libs") or {}
+    return [(str(pair["list"][0]), str(pair["list"][1])) for pair in recorded.get("list", [])]
 
 
 class _Slicer:
@@ -51,22 +61,25 @@ class _Slicer:
     def _module(self, name: str) -> Module | None:
         if name in self._modules:
             return self._modules[name]
+        functions = [one for (at, _), one in self._records.functions.items() if at == name]
+        apart = [one for one in functions if one.get("apart") and "<locals>" not in one["name"]]
         record = self._records.modules.get(name)
-        if record is None:
+        if record is None and not apart:
             return None
+        record = record or {"text": "", "package": "", "file": name}
+        text = record["text"] + _apart_text(apart)
         try:
-            tree = ast.parse(record["text"])
+            tree = ast.parse(text)
         except SyntaxError as error:
             raise not_carried(f"{record['file']}: {error}") from None
-        module = Module(name, record["package"], tree, record["text"])
+        module = Module(name, record["package"], tree, text)
         for statement in tree.body:
             for bound in bound_names(statement):
                 module.bound[bound] = statement
         module.values = dict(self._records.values.get(name, {}))
-        for (at, _), function in self._records.functions.items():
-            if at == name:
-                local = set(function["local"])
-                module.values |= {key: value for key, value in function["values"].items() if key not in local}
+        for function in functions:
+            local = set(function["local"])
+            module.values |= {key: value for key, value in function["values"].items() if key not in local}
         self._modules[name] = module
         return module
 
@@ -181,6 +194,19 @@ class _Slicer:
             if other is not module:
                 used |= module.bound.keys() & imported_names(other, module.name)
         return used | ({"tl"} if any("tl." in value for value in module.constants.values()) else set())
+
+
+def _apart_text(functions: list[dict[str, Any]]) -> str:
+    """Of a notebook's cells: the kernels and helpers, and imports of the modules that they name. Constants are taken by
+    their values.
+    """
+    imports: dict[str, str] = {}
+    for function in functions:
+        for name, value in function["values"].items():
+            if isinstance(value, dict) and "module" in value:
+                imports[name] = value["module"]
+    lines = [f"import {module}" + (f" as {name}" if name != module else "") for name, module in imports.items()]
+    return "\n".join(["", *lines, "", *(dedented(function["text"]) for function in functions)])
 
 
 def _joined(kept: list[str], constants: list[str], inner: list[str], module: Module) -> str:

@@ -27,7 +27,7 @@ from kerncap.reproducer import write_reproducer
 from kerncap.results import DIFFERS, FAITHFUL, NONDETERMINISTIC, ReplayResult
 from kerncap.scratch import Scratch, remove_tree
 from kerncap.source.closure import SourceRequest, Wanted, carry_source
-from kerncap.triton.call import names_and_types, reassemble
+from kerncap.triton.call import names_and_types, reassemble, visible_sizes
 from kerncap.triton.pinned import pin
 from kerncap.triton.records import read_records
 from kerncap.triton.trace_launch import Launch
@@ -171,7 +171,7 @@ def _seal(request: Request, partial: Path, records_dir: Path) -> CompileError | 
     launch: dict[str, Any] = {}
     if records is not None:
         launch = reassemble(bundle.capture, records)
-        named = names_and_types(records.kernel.get("signature") or [])
+        named = names_and_types(records.kernel.get("signature") or [], visible_sizes(bundle.capture))
         tensors = [one["tensor"] for one in launch["arguments"]]
         arguments = [NamedArgument(*one, tensor) for one, tensor in zip(named, tensors, strict=False)]
         add_triton(capture_dir, records.release, arguments)

@@ -154,7 +154,7 @@ def test_what_cannot_be_carried_is_named(text: str, values: dict[str, Any], said
 def test_names_and_types_of_arguments() -> None:
     pair = {"tuple": ["*kbf16", "i32"]}
     signature = [["x", "*fp32"], ["B", "constexpr"], ["pair", pair], ["q", "*fp8e4nv"], ["r", "*fp8e4b15"]]
-    assert names_and_types(signature) == [
+    assert names_and_types(signature, [8, 8, 4, 8, 8]) == [
         ("x", "float*"),
         ("pair.0", "__bf16*"),
         ("pair.1", "int"),
@@ -423,3 +423,125 @@ def test_floats_are_compared_as_the_kernel_gets_them() -> None:
     assert not is_same(7, "i32", 8)
     assert is_same(None, "*fp32", 0)
     assert not is_same({"tensor": {"va": 1}}, "*fp32", 2)
+
+
+# --- tensor descriptors, tuples, cells of notebooks -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("flags", "named"), [(0, []), (1, ["padding"]), (2, ["padding", "round_f32_to_tf32"])])
+def test_a_descriptor_is_many_arguments(flags: int, named: list[str]) -> None:
+    """As 3.4, 3.5 and 3.8 lay it out."""
+    sizes = [4, 8, 8, 8, 8, 8, *[1] * flags, 4, 4, 8, 8, 8]
+    found = names_and_types([["n", "i32"], ["a", "tensordesc<fp16[16, 64]>"], ["out", "*fp32"]], sizes)
+    assert found == [
+        ("n", "int"),
+        ("a.base", "half*"),
+        ("a.shape.0", "long"),
+        ("a.shape.1", "long"),
+        ("a.strides.0", "long"),
+        ("a.strides.1", "long"),
+        *[(f"a.{flag}", "bool") for flag in named],
+        ("a.shape_again.0", "int"),
+        ("a.shape_again.1", "int"),
+        ("a.strides_again.0", "long"),
+        ("a.strides_again.1", "long"),
+        ("out", "float*"),
+    ]
+
+
+def test_a_descriptor_of_the_hardware_is_a_block_of_bytes() -> None:
+    found = names_and_types([["a", "tensordesc<fp16[64]>"], ["n", "i32"]], [48, 4, 8, 4])
+    assert [name for name, _ in found] == ["a.base", "a.shape_again.0", "a.strides_again.0", "n"]
+
+
+@pytest.mark.parametrize("sizes", [[8, 8, 8, 1, 1, 1, 4, 8, 4], [8, 8, 8, 8, 4], [8, 8], [16]])
+def test_an_unknown_layout_of_a_descriptor_gives_no_wrong_names(
+    sizes: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert names_and_types([["n", "i32"], ["a", "tensordesc<fp32[8]>"], ["m", "i32"]], [4, *sizes]) == [("n", "int")]
+    assert "arguments from a on have no names: tensordesc<fp32[8]>" in caplog.text
+
+
+def test_descriptors_and_tuples_as_a_person_would_write_them() -> None:
+    tensor = {"dtype": "torch.float16", "shape": [8], "strides": [1], "offset": 0}
+    numbers = {"a.shape.0": 8, "a.strides.0": 1, "a.padding": 1, "a.shape_again.0": 8, "a.strides_again.0": 1}
+    arguments = [{"name": "a.base", "type": "*fp16", "value": 4096, "tensor": tensor}]
+    arguments += [{"name": name, "type": "i64", "value": value, "tensor": None} for name, value in numbers.items()]
+    arguments += [{"name": "pair.1", "type": "i32", "value": 5, "tensor": None}]
+    document = pinned(
+        arguments=["a", "pair", "none", "one"],
+        signature=[
+            ["a", "tensordesc<fp16[4]>"],
+            ["pair", {"tuple": ["constexpr", "i32"]}],
+            ["none", "constexpr"],
+            ["one", {"tuple": ["constexpr"]}],
+        ],
+        constants=[[[1, 0], {"tuple": [2]}], [[2], None], [[3, 0], {"float": (0.5).hex()}]],
+    )
+    document["launch"]["arguments"] = arguments
+    assert call_lines(document)[1:5] == [
+        "    a=TensorDescriptor(tensor(torch.float16, shape=(8,), strides=(1,), at 0x1000), shape=[8], strides=[1], "
+        'block_shape=[4], padding="nan"),',
+        "    pair=((2,), 5),",
+        "    none=None,",
+        "    one=(0.5,),",
+    ]
+
+
+def test_a_kernel_of_a_notebook_is_put_together_from_its_cells() -> None:
+    helper = "@triton.jit\ndef helper(v):\n    return v * FACTOR\n"
+    kernel = "@triton.jit\ndef kernel(x, B: tl.constexpr):\n    tl.store(x, helper(tl.load(x)))\n"
+    triton_itself = {"triton": {"module": "triton"}}
+    found = records(
+        {"__main__": "import sys\nsys.exit(launch())\n"},
+        ("__main__", "kernel"),
+        text=kernel,
+        apart=True,
+        values={
+            "tl": {"module": "triton.language"},
+            "helper": {"function": ["__main__", "helper"]},
+            **triton_itself,
+        },
+    )
+    found.functions[("__main__", "helper")] = {
+        "module": "__main__",
+        "name": "helper",
+        "text": helper,
+        "apart": True,
+        "local": [],
+        "values": {"FACTOR": {"constexpr": 3}, **triton_itself},
+    }
+    files, _ = source_files(found)
+    main = files["src/kernel_variant.py"]
+    assert loads(main) == {"helper", "kernel"}
+    assert "import triton.language as tl" in main
+    assert "FACTOR = tl.constexpr(3)" in main
+    assert "launch" not in main
+
+
+def test_a_kernel_that_is_linked_with_a_library_of_the_users_is_not_carried() -> None:
+    found = records({"m": "import triton\n@triton.jit\ndef k(x):\n    pass\n"}, ("m", "k"))
+    own = ["ocml", "backends/amd/lib/ocml.bc"]
+    found.kernel["options"] = {"extern_libs": {"list": [{"list": own}]}}
+    assert source_files(found)[1] == "k"
+    found.kernel["options"] = {"extern_libs": {"list": [{"list": own}, {"list": ["mine", "/home/me/mine.bc"]}]}}
+    with pytest.raises(CompileError) as error:
+        source_files(found)
+    assert "linked with mine, which is not Triton's own: /home/me/mine.bc" in error.value.message
+
+
+def test_the_source_is_what_it_was_when_the_kernel_was_compiled(tmp_path: Path) -> None:
+    """A cell is run again with another text, under the same name."""
+    function = {"record": "function", "module": "__main__", "name": "k", "values": {}, "local": [], "text": "1"}
+    lines = [
+        {"record": "process", "triton": "3.9.0"},
+        function,
+        {"record": "kernel", "hsaco": DIGEST, "name": "k"},
+        {**function, "text": "2"},
+        {"record": "kernel", "hsaco": "sha256:" + "2" * 64, "name": "k"},
+    ]
+    (tmp_path / "triton-1.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    for digest, text in ((DIGEST, "1"), ("sha256:" + "2" * 64, "2")):
+        found = read_records(tmp_path, digest)
+        assert found is not None
+        assert found.functions[("__main__", "k")]["text"] == text

@@ -5,6 +5,7 @@ Usage: run.py NAME. Prints EXIT-SUCCESS when numpy agrees. Called by test_triton
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -190,6 +191,24 @@ def compiled() -> bool:
     kernel[(triton.cdiv(x.size, 512), 1, 1)](data, added, x.size, 512)
     synchronize()
     return bool((data.numpy() == np.maximum(0, x + bias)).all())
+
+
+def from_ir(folder: str) -> bool:
+    """A kernel compiled from the text of its intermediate representation."""
+    from triton.runtime import driver
+
+    use()
+    n = 1500
+    x, y, out = normal(n), normal(n), Array(np.zeros(n, np.float32))
+    arrays = Array(x), Array(y), out
+    written = elementwise.vector_add.warmup(*arrays, n, BLOCK=256, grid=(1,))
+    path = os.path.join(folder, "from_ir.ttir")
+    with open(path, "w") as file:
+        file.write(written.asm["ttir"].replace("vector_add", "from_ir"))
+    kernel = triton.compile(path, target=driver.active.get_current_target())
+    kernel[(triton.cdiv(n, 256), 1, 1)](*arrays, n)
+    synchronize()
+    return bool((out.numpy() == x + y).all())
 
 
 def main() -> int:

@@ -1,6 +1,8 @@
 """What Triton compiled: signature, constants, options, by the digest of the code object."""
 
 import hashlib
+import os
+import sys
 
 from _kerncap_triton.launches import Launcher
 from _kerncap_triton.records import guarded, records
@@ -37,7 +39,7 @@ def record_kernel(kernel):
     document = {
         "hsaco": digest,
         "name": metadata["name"],
-        "options": {key: encode(value) for key, value in metadata.items() if key != "target"},
+        "options": {key: encode_option(key, value) for key, value in metadata.items() if key != "target"},
         "target": {key: getattr(metadata["target"], key) for key in ("backend", "arch", "warp_size")},
     }
     function = getattr(source, "fn", None)
@@ -53,6 +55,15 @@ def record_kernel(kernel):
         )
         guarded(f"the source of {metadata['name']}", record_source, function, set())
     records.write("kernel", ("kernel", digest), document)
+
+
+def encode_option(name, value):
+    """Of Triton's own device libraries only their place in Triton: where it is installed is nobody's business."""
+    if name != "extern_libs":
+        return encode(value)
+    installed = os.path.dirname(os.path.abspath(sys.modules["triton"].__file__)) + os.sep
+    pairs = value.items() if hasattr(value, "items") else value or ()
+    return encode([[key, path[len(installed) :] if path.startswith(installed) else path] for key, path in pairs])
 
 
 def _path(function, key):

@@ -1,8 +1,10 @@
 """The text of kernels and of what they use: functions, values of names, whole modules of the user's."""
 
+import ast
 import inspect
 import os
 import sys
+import textwrap
 
 from _kerncap_triton.records import records
 from _kerncap_triton.values import encode, is_function
@@ -19,7 +21,8 @@ def record_source(function, seen):
         return
     seen.add(plain)
     record_module(plain.__module__)
-    names = set(_names(plain))
+    text = "".join(inspect.getsourcelines(plain)[0])
+    names = set(_names(plain)) | _names_of_decorators(text)
     scope = dict(plain.__globals__)
     cells = [cell.cell_contents for cell in plain.__closure__ or ()]
     local = dict(zip(plain.__code__.co_freevars, cells))  # noqa: B905 (Python 3.9 has no strict)
@@ -30,16 +33,17 @@ def record_source(function, seen):
         if is_function(value):
             record_source(value, seen)
         elif type(value).__name__ == "module":
-            record_attributes(value, function, name, seen)
+            record_attributes(value, function, seen)
         values[name] = encode(value) if type(value).__name__ != "module" else {"module": value.__name__}
     document = {
         "module": plain.__module__,
         "name": plain.__qualname__,
         "file": plain.__code__.co_filename,
         "line": plain.__code__.co_firstlineno,
-        "text": "".join(inspect.getsourcelines(plain)[0]),
+        "text": text,
         "values": values,
         "local": sorted(local),
+        "apart": is_apart(plain),
     }
     records.write("function", ("function", plain.__module__, plain.__qualname__, document["text"]), document)
 
@@ -54,17 +58,37 @@ def _names(plain):
         codes += [constant for constant in code.co_consts if hasattr(constant, "co_code")]
 
 
-def record_attributes(module, function, name, seen):
+def _names_of_decorators(text):
+    """Those are in no code of the function."""
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        return set()
+    decorators = [one for statement in tree.body for one in getattr(statement, "decorator_list", ())]
+    return {node.id for one in decorators for node in ast.walk(one) if isinstance(node, ast.Name)}
+
+
+def is_apart(plain):
+    """Its text is in no file: a cell of a notebook, what `exec` ran. Triton asks for a text, so there is one."""
+    path = plain.__code__.co_filename
+    of_module = getattr(sys.modules.get(plain.__module__), "__file__", None) or ""
+    return not os.path.isfile(path) and os.path.basename(path) != os.path.basename(of_module)
+
+
+def record_attributes(module, function, seen):
     """Functions and constants of another module of the user's, as `helpers.scale` in a kernel names them."""
-    if not is_users(module.__name__):
+    if not is_users(module.__name__) or (module.__name__, function.fn) in seen:
         return
+    seen.add((module.__name__, function.fn))
     record_module(module.__name__)
     values = {}
     for attribute in sorted(set(_names(function.fn))):
         value = getattr(module, attribute, None)
         if is_function(value):
             record_source(value, seen)
-        if value is not None and not callable(value):
+        if type(value).__name__ == "module":  # of a package: `package.helpers.scale`
+            record_attributes(value, function, seen)
+        elif value is not None and not callable(value):
             values[attribute] = encode(value)
     records.write("values", ("values", module.__name__, tuple(values)), {"module": module.__name__, "values": values})
 

@@ -16,6 +16,8 @@ def encode(value):
         return {"dtype": str(value)}
     if is_function(value):
         return {"function": [value.fn.__module__, value.fn.__qualname__]}
+    if hasattr(value, "data_ptr"):  # whose text would be fetched from the device
+        return {"other": "a tensor"}
     return {"other": repr(value)[:200]}
 
 
@@ -25,8 +27,31 @@ def is_function(value):
 
 
 def encode_argument(value):
+    """Of a launch: tensors and what tensor descriptors were made of, wherever they stand."""
+    if isinstance(value, (tuple, list)):
+        return {"tuple" if isinstance(value, tuple) else "list": [encode_argument(item) for item in value]}
+    if hasattr(getattr(value, "base", None), "data_ptr") and hasattr(value, "block_shape"):
+        return encode_descriptor(value)
     if not hasattr(value, "data_ptr"):
         return encode(value)
+    return encode_tensor(value)
+
+
+def encode_descriptor(value):
+    """`triton.tools.tensor_descriptor.TensorDescriptor`; 3.4 has no padding, and only 3.8 has the last one."""
+    return {
+        "descriptor": {
+            "base": encode_tensor(value.base),
+            "shape": [int(n) for n in value.shape],
+            "strides": [int(n) for n in value.strides],
+            "block_shape": [int(n) for n in value.block_shape],
+            "padding": str(getattr(value, "padding", "zero")),
+            "round_f32_to_tf32": bool(getattr(value, "round_f32_to_tf32", False)),
+        }
+    }
+
+
+def encode_tensor(value):
     stride = value.stride() if callable(getattr(value, "stride", None)) else ()
     offset = value.storage_offset() if callable(getattr(value, "storage_offset", None)) else 0
     return {

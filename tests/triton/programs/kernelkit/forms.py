@@ -3,9 +3,8 @@
 import kernellib.steps
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
-
 from kernellib.steps import shifted
+from triton.language.extra import libdevice
 
 TILE = tl.constexpr((4, 64))
 
@@ -45,5 +44,5 @@ def helped(x, out, n, BLOCK: tl.constexpr):
     """Helpers of a library, one of them not inlined, and a function of the device library."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + at, mask=at < n, other=0.0)
-    tile: tl.constexpr = kernellib.steps.block_of(TILE)
+    tile = kernellib.steps.area(TILE)
     tl.store(out + at, libdevice.exp(v) + kernellib.steps.doubled(v) + shifted(n, 1) + tile, mask=at < n)
