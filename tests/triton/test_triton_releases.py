@@ -53,7 +53,7 @@ def own_box(suite_and_release: tuple[str, str], tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
-@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul", "attention"])
+@pytest.mark.parametrize("kernel", ["vector_add", "softmax", "matmul", "attention", "described", "formed", "helped"])
 def test_a_release_compiles_its_own_capture_to_the_same(
     box: DevContainer, suite_and_release: tuple[str, str], kernel: str, target: str
 ) -> None:
