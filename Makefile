@@ -13,7 +13,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak test-triton test-triton-releases matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
+.PHONY: help demo test test-full test-apps test-soak test-triton test-triton-releases test-triton-torch matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -64,6 +64,9 @@ test-triton: setup  ## Triton's kernels on the virtual GPU, against numpy and ca
 TRITON_RELEASES :=
 test-triton-releases: setup  ## further releases of Triton, one image after another (built, tested, removed; 0.7 GB each); TRITON_RELEASES=3.8.0
 	scripts/test-triton-releases $(TRITON_RELEASES)
+
+test-triton-torch: setup  ## Inductor's tuner and launchers, with Debian sid's torch; makes an image for it and removes it
+	scripts/test-triton-torch
 
 setup:  ## packages, .venv, a Docker engine if none answers
 	@scripts/setup

@@ -1,6 +1,7 @@
 """An argument of a launch as a person would write it.
 
-In: its kind in the signature, the decoded arguments by name, constants by path. Out: text. Called by described and by what chooses a configuration.
+In: its kind in the signature, the decoded arguments by name, constants by path. Out: text. Called by described and
+configurations.
 """
 
 from __future__ import annotations

@@ -165,6 +165,8 @@ def _is_launch(
 
 def arguments_of(launch: Mapping[str, Any], signature: list[list[Any]]) -> Iterator[tuple[str, Any]]:
     """(name, value as the shim wrote it) of each argument that is no constant; elements of a tuple on their own."""
+    if not launch.get("constants", True):  # a launcher that has the code object alone
+        signature = [[name, kind] for name, kind in signature if kind != CONSTEXPR]
     for (name, kind), value in zip(signature, launch["arguments"], strict=False):
         yield from _pairs(str(name), kind, value)
 

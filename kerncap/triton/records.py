@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,45 @@ class Records:
 
 
 def read_records(folder: Path, code_object: str) -> Records | None:
-    """Of the first process, in order of their numbers, that had Triton make the code object with this digest."""
-    for path in sorted(folder.glob("triton-*.jsonl")):
-        lines = list(_lines(path))
-        kernel = next((one for one in lines if one["record"] == "kernel" and one.get("hsaco") == code_object), None)
-        if kernel is not None:
-            return _records(lines, kernel)
-    return None
+    """Of a process that had Triton make the code object with this digest: the one with its source, else the first in
+    order of their numbers. Where this one launched nothing (a compile worker), launches are those of the others.
+    """
+    processes = [list(_lines(path)) for path in sorted(folder.glob("triton-*.jsonl"))]
+    found = [one for lines in processes if (one := _of_process(lines, code_object)) is not None]
+    if not found:
+        if any(_launches(lines, {code_object}) for lines in processes):
+            log.warning(
+                "Inductor launched this kernel out of a cache of an earlier run, which has neither its call nor its "
+                "source: TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 makes it compile the kernel again"
+            )
+        return None
+    best = next((one for one in found if one.functions), found[0])
+    if best.launches:
+        return best
+    everywhere = [line for lines in processes for line in lines]
+    return replace(
+        best,
+        launches=tuple(_launches(everywhere, {code_object})),
+        trials=_trials(everywhere, best.kernels),
+        tunings=_tunings(everywhere),
+    )
+
+
+def _of_process(lines: list[dict[str, Any]], code_object: str) -> Records | None:
+    kernel = next((one for one in lines if one["record"] == "kernel" and one.get("hsaco") == code_object), None)
+    return None if kernel is None else _records(lines, kernel)
+
+
+def _launches(lines: list[dict[str, Any]], code_objects: Container[str]) -> list[dict[str, Any]]:
+    return [line for line in lines if line["record"] == "launch" and line["hsaco"] in code_objects]
+
+
+def _trials(lines: list[dict[str, Any]], code_objects: Container[str]) -> tuple[dict[str, Any], ...]:
+    return tuple(line for line in _launches(lines, code_objects) if line.get("trial"))
+
+
+def _tunings(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {line["id"]: line for line in lines if line["record"] == "tuning"}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -75,14 +107,13 @@ def _records(lines: list[dict[str, Any]], kernel: dict[str, Any]) -> Records:
     for line in of("values", until_then):
         values.setdefault(line["module"], {}).update(line["values"])
     kernels = {line["hsaco"]: line for line in of("kernel") if line.get("function") == kernel.get("function")}
-    launches = of("launch")
     return Records(
         process=next(iter(of("process")), {}),
         kernel=kernel,
-        launches=tuple(line for line in launches if line["hsaco"] == kernel["hsaco"]),
+        launches=tuple(_launches(lines, {kernel["hsaco"]})),
         kernels=kernels,
-        trials=tuple(line for line in launches if line["hsaco"] in kernels and line.get("trial")),
-        tunings={line["id"]: line for line in of("tuning")},
+        trials=_trials(lines, kernels),
+        tunings=_tunings(lines),
         functions={(line["module"], line["name"]): line for line in of("function", until_then)},
         modules={line["name"]: line for line in of("module", until_then)},
         values=values,

@@ -17,13 +17,21 @@ from kerncap.triton.syntax import (
     bound_names,
     dedented,
     first_line,
+    is_foreign_module,
     is_installed,
     is_plain,
     loaded_names,
     of_triton,
     without_foreign,
 )
-from kerncap.triton.user_module import Module, attributes_of_modules, future_import, import_text, imported_names
+from kerncap.triton.user_module import (
+    Module,
+    attributes_of_modules,
+    carried_name,
+    future_import,
+    import_text,
+    imported_names,
+)
 from kerncap.triton.written import not_carried, written
 
 MAIN = "kernel_variant"
@@ -110,16 +118,19 @@ class _Slicer:
             self.need(module, name)
 
     def need(self, module: Module, name: str) -> None:
-        if name in module.constants or (hasattr(builtins, name) and name not in module.bound):
+        if name in module.constants or name in module.imports or (hasattr(builtins, name) and name not in module.bound):
             return
         statement = module.bound.get(name)
         if statement is None:
             if name in module.values:  # put there by somebody else
-                module.constants[name] = written(module.values[name], name)
+                self._need_value(module, name)
             return
         if statement in module.kept:
             return
         if isinstance(statement, ast.Import | ast.ImportFrom):
+            if _is_of_framework(statement, name, module) and name in module.values:
+                self._need_value(module, name)
+                return
             module.kept.add(statement)
             self._need_import(module, statement, name)
             return
@@ -137,6 +148,19 @@ class _Slicer:
             if found is not None:
                 self.need(found, attribute)
 
+    def _need_value(self, module: Module, name: str) -> None:
+        """What a name was bound to takes the place of what bound it."""
+        value = module.values[name]
+        if isinstance(value, dict) and "module" in value:
+            module.imports[name] = f"import {carried_name(value['module'])} as {name}\n"
+        elif isinstance(value, dict) and "function" in value:
+            origin, function = value["function"]
+            if not is_installed(origin) or is_foreign_module(origin):
+                self.need_function(origin, function)
+            module.imports[name] = f"from {carried_name(origin)} import {function} as {name}\n"
+        else:
+            module.constants[name] = written(value, name)
+
     def _need_import(self, module: Module, statement: ast.Import | ast.ImportFrom, name: str) -> None:
         if isinstance(statement, ast.Import):
             return  # of a module of the user's the attributes that are used are taken
@@ -153,10 +177,10 @@ class _Slicer:
     def files(self, main: str) -> dict[str, str]:
         out = {f"src/{MAIN}.py": self._text(self._modules[main])}
         for name, module in self._modules.items():
-            if name == main or not (module.kept or module.constants):
+            if name == main or not (module.kept or module.constants or module.imports):
                 continue
             is_package = module.package == name
-            path = name.replace(".", "/") + ("/__init__.py" if is_package else ".py")
+            path = carried_name(name).replace(".", "/") + ("/__init__.py" if is_package else ".py")
             out[f"src/{path}"] = self._text(module)
         for path in list(out):
             parts = path.split("/")[1:-1]
@@ -166,7 +190,7 @@ class _Slicer:
 
     def _text(self, module: Module) -> str:
         lines = module.text.splitlines(keepends=True)
-        parts = [future_import(module)]
+        parts = [future_import(module), *module.imports.values()]
         names = self._names(module)
         for statement in module.tree.body:
             if statement not in module.kept:
@@ -194,6 +218,12 @@ class _Slicer:
             if other is not module:
                 used |= module.bound.keys() & imported_names(other, module.name)
         return used | ({"tl"} if any("tl." in value for value in module.constants.values()) else set())
+
+
+def _is_of_framework(statement: ast.Import | ast.ImportFrom, name: str, module: Module) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return is_foreign_module(absolute(statement, module.package))
+    return any(is_foreign_module(one.name) for one in statement.names if (one.asname or one.name) == name)
 
 
 def _apart_text(functions: list[dict[str, Any]]) -> str:

@@ -68,6 +68,11 @@ def is_installed(module: str) -> bool:
     return top in _TOOLCHAIN or top in _FOREIGN or top in sys.stdlib_module_names
 
 
+def is_foreign_module(module: str) -> bool:
+    """Of a framework, which is not there where a kernel is compiled again."""
+    return module.partition(".")[0] in _FOREIGN
+
+
 def is_plain(statement: ast.stmt) -> bool:
     """It gives the same wherever it runs: literals, other names, calls of Triton's own types."""
     value = getattr(statement, "value", None)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kerncap.triton.syntax import absolute
+from kerncap.triton.syntax import absolute, is_foreign_module
 
 
 @dataclass
@@ -27,6 +27,13 @@ class Module:
     kept: set[ast.stmt] = field(default_factory=set)
     constants: dict[str, str] = field(default_factory=dict)
     """Names whose value takes the place of what computed it."""
+    imports: dict[str, str] = field(default_factory=dict)
+    """Names whose import is written anew: the statement."""
+
+
+def carried_name(module: str) -> str:
+    """The name under which a module is carried: what is cut out of torch must not stand in torch's way."""
+    return f"from_{module}" if is_foreign_module(module) else module
 
 
 def future_import(module: Module) -> str:

@@ -363,6 +363,93 @@ def test_the_shim_records_kernels_launches_and_tunings(application: Path) -> Non
     assert read_records(application / "records", DIGEST) is None
 
 
+_TORCH = {
+    "__init__.py": "",
+    "_inductor/__init__.py": "",
+    "_inductor/runtime/__init__.py": "",
+    "_inductor/runtime/static_triton_launcher.py": """
+class StaticallyLaunchedTritonKernel:
+    def __init__(self, kernel):
+        self.name, self.cubin_raw = "kernel", kernel.asm["hsaco"]
+    def load_kernel(self, device): self.cubin_raw = None
+    def run(self, grid_x, grid_y, grid_z, stream, *args): print("launched", grid_x, len(args))
+    def __getstate__(self): return dict(vars(self))
+""",
+    "_inductor/runtime/triton_heuristics.py": """
+class CachingAutotuner:
+    def __init__(self, fn, launchers): self.fn, self.launchers, self.cached = fn, launchers, None
+    def bench(self, launcher, *args):
+        launcher(*args)
+        return launcher.config.ms
+    def run(self, *args):
+        if self.cached: return self.cached(*args)
+        timings = {launcher: self.bench(launcher, *args) for launcher in self.launchers}
+        self.launchers = [min(timings, key=timings.get)]
+        self.launchers[0](*args)
+        self.cached = self._build_fast_launcher(self.launchers[0]) or self.launchers[0]
+    def _build_fast_launcher(self, launcher): return lambda *args: print("from C")
+""",
+}
+_INDUCTOR = """
+from torch._inductor.runtime import static_triton_launcher, triton_heuristics
+import pickle
+
+sent = pickle.loads(pickle.dumps(static_triton_launcher.StaticallyLaunchedTritonKernel(compiled)))  # of a worker
+sent.load_kernel(0)
+def launcher(config):
+    def launch(*args): sent.run(4, 1, 1, 0, *args)
+    launch.config = config
+    return launch
+kernel.__qualname__ = "kernel"
+tuner = triton_heuristics.CachingAutotuner(kernel, [launcher(Config(1, 0.5)), launcher(Config(2, 0.25))])
+tuner.run(Tensor(), 8)
+tuner.run(Tensor(), 16)
+"""
+
+
+def test_inductors_own_launcher_and_tuner(application: Path) -> None:
+    for name, text in _TORCH.items():
+        path = application / "lib" / "torch" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    before = _APPLICATION.partition("def call(config)")[0]
+    (application / "app.py").write_text(before + _INDUCTOR)
+    done = run_application(application, records=application / "records")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "launched 4 2\n" * 4)
+    found = read_records(application / "records", "sha256:" + hashlib.sha256(b"code").hexdigest())
+    assert found is not None
+    assert [(one["trial"], one["arguments"][1], one["constants"]) for one in found.launches] == [
+        (True, 8, False),
+        (True, 8, False),
+        (False, 8, False),
+        (False, 16, False),
+    ]
+    assert [one["configuration"]["W"] for one in found.launches] == [1, 2, 2, 2]
+    assert len(found.tunings[found.launches[-1]["tuning"]]["tried"]) == 2
+
+
+def test_launches_of_another_process_than_the_one_that_compiled(tmp_path: Path) -> None:
+    """A compile worker has the source, the process that sent it the work has the launches."""
+    kernel = {"record": "kernel", "hsaco": DIGEST, "name": "k"}
+    function = {"record": "function", "module": "m", "name": "k", "values": {}, "local": [], "text": "1"}
+    launch = {"record": "launch", "hsaco": DIGEST, "grid": [1, 1, 1], "arguments": [], "tuning": "t"}
+    tuning = {"record": "tuning", "id": "t", "tried": []}
+    for number, lines in ((1, [kernel, tuning, launch]), (2, [function, kernel])):
+        (tmp_path / f"triton-{number}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    found = read_records(tmp_path, DIGEST)
+    assert found is not None
+    assert (len(found.functions), len(found.launches), list(found.tunings)) == (1, 1, ["t"])
+
+
+def test_a_launch_out_of_a_cache_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    launch = {"record": "launch", "hsaco": DIGEST, "grid": [1, 1, 1], "arguments": []}
+    (tmp_path / "triton-1.jsonl").write_text(json.dumps(launch) + "\n")
+    assert read_records(tmp_path, "sha256:" + "2" * 64) is None
+    assert not caplog.records
+    assert read_records(tmp_path, DIGEST) is None
+    assert "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1" in caplog.text
+
+
 def test_without_records_the_shim_only_makes_way(application: Path) -> None:
     done = run_application(application, records=None)
     assert (done.returncode, done.stderr) == (0, "")

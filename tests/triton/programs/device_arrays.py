@@ -22,7 +22,7 @@ def _library() -> str:
     return named or str(next(Path("/usr/lib/x86_64-linux-gnu").glob("libamdhip64.so")))
 
 
-_hip = ctypes.CDLL(_library(), mode=ctypes.RTLD_GLOBAL)
+hip = ctypes.CDLL(_library(), mode=ctypes.RTLD_GLOBAL)
 
 
 def check(status: int, what: str) -> None:
@@ -31,7 +31,7 @@ def check(status: int, what: str) -> None:
 
 
 def synchronize() -> None:
-    check(_hip.hipDeviceSynchronize(), "hipDeviceSynchronize")
+    check(hip.hipDeviceSynchronize(), "hipDeviceSynchronize")
 
 
 class DType:
@@ -71,11 +71,11 @@ class Array:
         self.dtype = dtype or DTYPES[values.dtype]
         self.shape = values.shape
         self._at = ctypes.c_void_p()
-        check(_hip.hipMalloc(ctypes.byref(self._at), ctypes.c_size_t(max(1, values.nbytes))), "hipMalloc")
+        check(hip.hipMalloc(ctypes.byref(self._at), ctypes.c_size_t(max(1, values.nbytes))), "hipMalloc")
         self._copy(self._at, values.ctypes.data_as(ctypes.c_void_p), values.nbytes, 1)
 
     def _copy(self, to: Any, source: Any, size: int, kind: int) -> None:
-        check(_hip.hipMemcpy(to, source, ctypes.c_size_t(size), kind), "hipMemcpy")
+        check(hip.hipMemcpy(to, source, ctypes.c_size_t(size), kind), "hipMemcpy")
 
     def data_ptr(self) -> int:
         return int(self._at.value or 0)
@@ -102,7 +102,7 @@ class Array:
         return out
 
     def zero_(self) -> None:
-        check(_hip.hipMemset(self._at, 0, ctypes.c_size_t(self.numel() * self.dtype.itemsize)), "hipMemset")
+        check(hip.hipMemset(self._at, 0, ctypes.c_size_t(self.numel() * self.dtype.itemsize)), "hipMemset")
 
     def clone(self) -> Array:
         return Array(self.numpy(), self.dtype)

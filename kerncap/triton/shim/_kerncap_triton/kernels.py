@@ -22,6 +22,9 @@ def patch_compiler(module):
     def _init_handles(self):
         # 3.4 keeps what launches as `run`, later releases as `_run`. It is there already from the second call on.
         loaded(self)
+        # Of a compile worker or a cache: it was not made in this process.
+        if "hsaco" in self.asm and not isinstance(self.__dict__.get("_kerncap_here"), Here):
+            guarded("a loaded kernel", record_kernel, self)
         for name in ("_run", "run"):
             launcher = self.__dict__.get(name)
             if launcher is not None and not isinstance(launcher, Launcher) and "_kerncap_digest" in self.__dict__:
@@ -30,11 +33,18 @@ def patch_compiler(module):
     kernel_class.__init__, kernel_class._init_handles = __init__, _init_handles
 
 
+class Here:
+    """That this process has the record; nothing of it stays with a kernel that is sent to another."""
+
+    def __reduce__(self):
+        return (int, ())
+
+
 def record_kernel(kernel):
     """A compiled kernel, from the compiler or from Triton's cache."""
     code = kernel.asm["hsaco"]
     digest = "sha256:" + hashlib.sha256(code).hexdigest()
-    kernel._kerncap_digest = digest
+    kernel._kerncap_digest, kernel._kerncap_here = digest, Here()
     source, metadata = kernel.src, kernel.metadata._asdict()
     document = {
         "hsaco": digest,
@@ -46,14 +56,16 @@ def record_kernel(kernel):
     if function is None:  # compiled from an intermediate representation
         document["function"] = None
     else:
+        named = function.fn or function  # a compile worker keeps the function for itself
         document.update(
-            function=[function.fn.__module__, function.fn.__qualname__],
+            function=[named.__module__, named.__qualname__],
             arguments=list(function.arg_names),
             signature=[[key, encode(kind)] for key, kind in source.signature.items()],
             constants=[[list(_path(function, key)), encode(v)] for key, v in source.constants.items()],
             attributes=[[list(_path(function, key)), v] for key, v in source.attrs.items()],
         )
-        guarded(f"the source of {metadata['name']}", record_source, function, set())
+        if function.fn is not None:
+            guarded(f"the source of {metadata['name']}", record_source, function, set())
     records.write("kernel", ("kernel", digest), document)
 
 

@@ -25,44 +25,54 @@ class Doing(threading.local):
 doing = Doing()
 
 
-class Launcher:
-    """Stands in for what launches a kernel: writes the launch down, then makes it."""
+class Launches:
+    """Of one code object: each different one is written down."""
 
-    def __init__(self, launcher, kernel):
-        self._launcher = launcher
-        self._kernel = kernel
-        self._launches = 0
+    def __init__(self, name, digest, without_constants=False):
+        self._name = name
+        self._digest = digest
+        self._without_constants = without_constants
+        self._written = 0
 
-    def __getattr__(self, name):
-        return getattr(self._launcher, name)
-
-    def __call__(self, grid_x, grid_y, grid_z, stream, function, *rest):
-        guarded("a launch", self._record, (grid_x, grid_y, grid_z), rest[4:])
-        return self._launcher(grid_x, grid_y, grid_z, stream, function, *rest)
-
-    def _record(self, grid, arguments):
-        name = self._kernel.metadata.name
-        if doing.trial is not None and name not in doing.trial_kernels:
-            doing.trial_kernels.add(name)
-            tell_trial(name, True)
-        if self._launches >= MOST_LAUNCHES:
+    def record(self, grid, arguments):
+        if doing.trial is not None and self._name not in doing.trial_kernels:
+            doing.trial_kernels.add(self._name)
+            tell_trial(self._name, True)
+        if self._written >= MOST_LAUNCHES:
             return
         document = {
-            "hsaco": self._kernel._kerncap_digest,
+            "hsaco": self._digest,
             "grid": [int(n) for n in grid],
             "arguments": [encode_argument(value) for value in arguments],
             "trial": doing.trial is not None,
         }
+        if self._without_constants:
+            document["constants"] = False
         tuner = doing.tuners[-1] if doing.tuners else None
         if doing.trial is not None:
             document["configuration"] = configuration(doing.trial)
-        elif tuner is not None:
+        elif tuner is not None and tuner.best_config is not None:
             document["tuning"] = record_tuning(tuner)
             document["configuration"] = configuration(tuner.best_config)
         if doing.heuristics:
             document["heuristics"] = sorted({name for names in doing.heuristics for name in names})
         if records.write("launch", ("launch", json.dumps(document, default=repr)), document):
-            self._launches += 1
+            self._written += 1
+
+
+class Launcher:
+    """Stands in for what launches a kernel: writes the launch down, then makes it."""
+
+    def __init__(self, launcher, kernel):
+        self._launcher = launcher
+        self._launches = Launches(kernel.metadata.name, kernel._kerncap_digest)
+
+    def __getattr__(self, name):
+        return getattr(self._launcher, name)
+
+    def __call__(self, grid_x, grid_y, grid_z, stream, function, *rest):
+        guarded("a launch", self._launches.record, (grid_x, grid_y, grid_z), rest[4:])
+        return self._launcher(grid_x, grid_y, grid_z, stream, function, *rest)
 
 
 def configuration(config):
@@ -71,7 +81,9 @@ def configuration(config):
 
 
 def record_tuning(tuner):
-    """What was tried: the number of the record."""
+    """What was tried: the number of the record; None where nothing was."""
+    if not tuner.configs:
+        return None
     function = tuner.base_fn
     timings = getattr(tuner, "configs_timings", None) or {}
     tried = []

@@ -10,8 +10,10 @@ from _kerncap_triton.records import records
 from _kerncap_triton.values import encode, is_function
 
 MOST_TEXT = 4 << 20
-# What a kernel's source leads to stops here: these are installed where it is compiled again.
+# What a kernel's source leads to stops here, unless it lies elsewhere (modules that Inductor writes have torch's name).
 TOOLCHAIN = ("triton", "torch", "numpy")
+# These are not there where a kernel is compiled again: functions that it uses are carried without the rest.
+HELPERS = ("torch._inductor.runtime.triton_helpers",)
 
 
 def record_source(function, seen):
@@ -20,7 +22,7 @@ def record_source(function, seen):
     if plain in seen:
         return
     seen.add(plain)
-    record_module(plain.__module__)
+    record_module(plain.__module__, plain.__globals__)
     text = "".join(inspect.getsourcelines(plain)[0])
     names = set(_names(plain)) | _names_of_decorators(text)
     scope = dict(plain.__globals__)
@@ -69,7 +71,12 @@ def _names_of_decorators(text):
 
 
 def is_apart(plain):
-    """Its text is in no file: a cell of a notebook, what `exec` ran. Triton asks for a text, so there is one."""
+    """Its text is in no file of the user's: a cell of a notebook, what `exec` ran, a framework's helper.
+
+    There is a text, since Triton asks for one.
+    """
+    if plain.__module__ in HELPERS:
+        return True
     path = plain.__code__.co_filename
     of_module = getattr(sys.modules.get(plain.__module__), "__file__", None) or ""
     return not os.path.isfile(path) and os.path.basename(path) != os.path.basename(of_module)
@@ -77,10 +84,11 @@ def is_apart(plain):
 
 def record_attributes(module, function, seen):
     """Functions and constants of another module of the user's, as `helpers.scale` in a kernel names them."""
-    if not is_users(module.__name__) or (module.__name__, function.fn) in seen:
+    carried = is_users(module.__name__, vars(module)) or module.__name__ in HELPERS
+    if not carried or (module.__name__, function.fn) in seen:
         return
     seen.add((module.__name__, function.fn))
-    record_module(module.__name__)
+    record_module(module.__name__, vars(module))
     values = {}
     for attribute in sorted(set(_names(function.fn))):
         value = getattr(module, attribute, None)
@@ -93,9 +101,12 @@ def record_attributes(module, function, seen):
     records.write("values", ("values", module.__name__, tuple(values)), {"module": module.__name__, "values": values})
 
 
-def is_users(name):
+def is_users(name, scope):
     top = name.partition(".")[0]
-    return top not in TOOLCHAIN and not is_of_python(top)
+    if top not in TOOLCHAIN:
+        return not is_of_python(top)
+    path, package = scope.get("__file__"), getattr(sys.modules.get(top), "__file__", None)
+    return bool(path and package) and not path.startswith(os.path.dirname(package) + os.sep)
 
 
 def is_of_python(top):
@@ -108,13 +119,12 @@ def is_of_python(top):
     return top in sys.builtin_module_names or folder == os.path.dirname(os.__file__)
 
 
-def record_module(name):
-    """Its whole text, as it is now."""
-    module = sys.modules.get(name)
-    path = getattr(module, "__file__", None)
-    if not path or not is_users(name):
+def record_module(name, scope):
+    """Its whole text, as it is now. `scope`: its names; a compile worker of Inductor's has no module of this name."""
+    path = scope.get("__file__")
+    if not path or not is_users(name, scope):
         return
     with open(path, encoding="utf-8") as file:
         text = file.read(MOST_TEXT)
-    document = {"name": name, "package": getattr(module, "__package__", None) or "", "file": path, "text": text}
+    document = {"name": name, "package": scope.get("__package__") or "", "file": path, "text": text}
     records.write("module", ("module", name), document)

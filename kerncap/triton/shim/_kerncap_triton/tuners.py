@@ -1,4 +1,4 @@
-"""Who tries configurations: Triton's autotuner and heuristics, and Inductor's own tuner."""
+"""Who tries configurations in Triton: its autotuner and heuristics."""
 
 from _kerncap_triton.launches import doing
 from _kerncap_triton.records import guarded
@@ -48,20 +48,3 @@ def end_trials():
     for name in doing.trial_kernels:
         guarded("the tool library", tell_trial, name, False)
     doing.trial_kernels = set()
-
-
-def patch_inductor(module):
-    """torch.compile times the configurations of its kernels itself."""
-    tuner_class = module.CachingAutotuner
-    bench = tuner_class.bench
-
-    def bench_noted(self, launcher, *args, **kwargs):
-        before, doing.trial = doing.trial, getattr(launcher, "config", None) or launcher
-        try:
-            return bench(self, launcher, *args, **kwargs)
-        finally:
-            doing.trial = before
-            if before is None:
-                end_trials()
-
-    tuner_class.bench = bench_noted

@@ -11,7 +11,8 @@ from _kerncap_triton import tool
 PATCHES = {
     "triton.compiler.compiler": ("kernels", "patch_compiler"),
     "triton.runtime.autotuner": ("tuners", "patch_autotuner"),
-    "torch._inductor.runtime.triton_heuristics": ("tuners", "patch_inductor"),
+    "torch._inductor.runtime.static_triton_launcher": ("inductor", "patch_static_launcher"),
+    "torch._inductor.runtime.triton_heuristics": ("inductor", "patch_tuner"),
 }
 
 
