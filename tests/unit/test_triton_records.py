@@ -606,6 +606,44 @@ def test_a_kernel_of_a_notebook_is_put_together_from_its_cells() -> None:
     assert "launch" not in main
 
 
+def test_helpers_of_a_framework_are_carried_under_a_name_of_their_own() -> None:
+    """In `src` a folder `torch` would stand in torch's way. What they take from Triton is imported from Triton."""
+    place = "torch._inductor.runtime.triton_helpers"
+    text = (
+        "import triton\nimport triton.language as tl\n"
+        "from torch._inductor.runtime import triton_helpers, triton_heuristics\n"
+        f"from {place} import libdevice, math as tl_math\n"
+        "@triton_heuristics.pointwise(size_hints={'x': 64})\n@triton.jit\n"
+        "def k(x):\n    tl.store(x, tl_math.abs(triton_helpers.maximum(tl.load(x), 0)))\n"
+    )
+    main = "torch._inductor.runtime.compile_tasks.chash"
+    values = {"triton_helpers": {"module": place}, "tl_math": {"module": "triton.language.math"}}
+    found = records({main: text}, (main, "k"))
+    found.functions[(main, "k")]["values"] = values
+    helpers = {
+        "maximum": ("@triton.jit\ndef maximum(a, b):\n    return log(tl.maximum(a, at_least(b)))\n", {}),
+        "at_least": ("@triton.jit\ndef at_least(a):\n    return a + LEAST\n", {"LEAST": {"constexpr": 2}}),
+        "other": ("@triton.jit\ndef other(a):\n    return a\n", {}),
+    }
+    common = {"tl": {"module": "triton.language"}, "triton": {"module": "triton"}}
+    common["log"] = {"function": ["triton.language.standard", "_log2"]}
+    for name, (helper, more) in helpers.items():
+        found.functions[(place, name)] = {
+            **{"module": place, "name": name, "text": helper, "apart": True, "local": []},
+            "values": {**common, **more},
+        }
+    files, _ = source_files(found)
+    variant = files["src/kernel_variant.py"]
+    assert f"import from_{place} as triton_helpers" in variant
+    assert "import triton.language.math as tl_math" in variant
+    assert "import torch" not in variant
+    assert "from torch" not in variant
+    carried = files[f"src/from_{place.replace('.', '/')}.py"]
+    assert loads(carried) == {"maximum", "at_least"}
+    assert "from triton.language.standard import _log2 as log" in carried
+    assert "LEAST = tl.constexpr(2)" in carried
+
+
 def test_a_kernel_that_is_linked_with_a_library_of_the_users_is_not_carried() -> None:
     found = records({"m": "import triton\n@triton.jit\ndef k(x):\n    pass\n"}, ("m", "k"))
     own = ["ocml", "backends/amd/lib/ocml.bc"]
