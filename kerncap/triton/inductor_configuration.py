@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kerncap.errors import CompileError
-from kerncap.triton.described import spelled
+from kerncap.triton.argument_text import spelled
 from kerncap.triton.inductor_file import InductorKernel, unknown_form
 from kerncap.triton.inductor_meta import Meta
 

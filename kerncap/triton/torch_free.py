@@ -1,7 +1,8 @@
 """Makes kernels of torch's Inductor independent of torch: what they import from its runtime is taken from elsewhere.
 
 In: Records, whose modules may import torch._inductor.runtime. Out: the kernel's files, in which those imports name
-Triton's own modules and kerncap's stand-ins of torch's helpers, carried like a module of the user's. Called by pinned.
+Triton's own modules and kerncap's stand-ins of torch's helpers, carried like a module of the user's. Where the shim
+recorded the kernel, torch's own helpers are carried instead (source.py). Called by pinned.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def torch_free_files(records: Records) -> tuple[dict[str, str], str]:
 
 
 def _without_torch(records: Records) -> Records:
+    if records.functions:  # recorded in the application: torch's own helpers are among them
+        return records
     modules = {name: {**record, "text": _rewritten(record["text"])} for name, record in records.modules.items()}
     if modules == records.modules:
         return records

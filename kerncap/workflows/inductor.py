@@ -24,7 +24,7 @@ from kerncap.reproducer import write_reproducer
 from kerncap.scratch import Scratch
 from kerncap.source.debug_info import machine_code
 from kerncap.triton import pinned
-from kerncap.triton.call import names_and_types, program_grid, reassemble
+from kerncap.triton.call import names_and_types, program_grid, reassemble, visible_sizes
 from kerncap.triton.inductor_configuration import SWITCHES, Configuration, Launched, configuration_of
 from kerncap.triton.inductor_file import InductorKernel, kernel_named, read_kernels, unknown_form
 from kerncap.triton.inductor_match import check_arguments, check_recorded, numbers_of
@@ -116,7 +116,8 @@ def _write(directory: Path, records: Records, launch: Mapping[str, Any], documen
             pinned.write_document(Path(scratch), {**document, **kept})
         os.rename(Path(scratch, SOURCE_FOLDER), directory / SOURCE_FOLDER)
         os.replace(Path(scratch, pinned.NAME), directory / pinned.NAME)
-    named = names_and_types(records.kernel["signature"])
+    capture = open_bundle(directory).capture
+    named = names_and_types(records.kernel["signature"], visible_sizes(capture))
     tensors = [one["tensor"] for one in launch["arguments"]]
     arguments = [NamedArgument(*one, tensor) for one, tensor in zip(named, tensors, strict=False)]
     add_triton(directory / "capture", records.release, arguments)
