@@ -50,6 +50,7 @@ COMMANDS: tuple[str, ...] = (
     "unpack",
     "push",
     "pull",
+    "copy",
     "inspect",
     "verify",
     "replay",
@@ -65,7 +66,7 @@ COMMANDS: tuple[str, ...] = (
 )
 
 _BUNDLE_COMMANDS = frozenset(
-    {"push", "pull", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
+    {"push", "pull", "copy", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
 )
 
 _ended_by: list[int] = []

@@ -22,8 +22,9 @@ _LONGEST_LIFE_S = 86_400
 _DEFAULT_LIFE_S = 60.0  # Source: distribution token specification: expires_in defaults to 60 seconds
 _RENEW_EARLY_S = 10.0
 
+Params = list[tuple[str, str]]
 # (method, url, params, form, headers) -> (status, document)
-Ask = Callable[[str, str, dict[str, str] | None, dict[str, str] | None, dict[str, str]], tuple[int, Any]]
+Ask = Callable[[str, str, Params | None, dict[str, str] | None, dict[str, str]], tuple[int, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def parse_challenge(header: str) -> Challenge | None:
 
 
 class Authorizer:
-    """Answers challenges of one registry."""
+    """Answers challenges of one registry. A scope is `repository:NAME:pull` or `...:pull,push`; or several of them."""
 
     def __init__(self, host: str, ask: Ask, *, plain_http: bool) -> None:
         self._host = host
@@ -120,7 +121,8 @@ class Authorizer:
             }
             status, answer = self._ask("POST", challenge.realm, None, form, {})
         else:
-            params = {"scope": scope} | ({"service": challenge.service} if challenge.service else {})
+            params = [("scope", one) for one in scope.split(" ")]
+            params += [("service", challenge.service)] if challenge.service else []
             headers = {"Authorization": credentials.basic()} if credentials is not None else {}
             status, answer = self._ask("GET", challenge.realm, params, None, headers)
         value = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None

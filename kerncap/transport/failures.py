@@ -7,8 +7,13 @@ Called by registry and streams.
 from __future__ import annotations
 
 import json
+import logging
+import random
 import shlex
+import threading
+import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -16,6 +21,7 @@ import urllib3
 
 from kerncap.errors import KerncapError, TransportError
 
+_LOG = logging.getLogger(__name__)
 _MAX_ERROR_BYTES = 16 << 10
 _MAX_RETRY_AFTER_S = 30.0
 RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -40,6 +46,32 @@ class Failed(Exception):
         self.error = error
         self.connecting = connecting
         self.after_s = after_s
+
+
+class Attempts:
+    """How often something was tried since it last got further."""
+
+    def __init__(self, patience: Patience, cancel: threading.Event, what: str, reached: int = 0) -> None:
+        self._patience, self._cancel, self._what = patience, cancel, what
+        self._tries = 0
+        self._reached = reached
+
+    def wait(self, failed: Failed, reached: int = 0) -> None:
+        """Until the next attempt, at least as long as the registry asked for.
+
+        Raises: the error of the attempt, when there were enough.
+        """
+        patience = self._patience
+        if reached > self._reached:
+            self._tries, self._reached = 0, reached
+        self._tries += 1
+        if self._tries >= (patience.connect_attempts if failed.connecting else patience.attempts):
+            raise failed.error from None
+        wait_s = patience.backoff_s * 2 ** (self._tries - 1) * random.uniform(0.75, 1.25)
+        if failed.after_s is not None:
+            wait_s = max(wait_s, failed.after_s)
+        _LOG.info("%s: %s; next try in %.1f s", self._what, failed.error.message, wait_s)
+        self._cancel.wait(wait_s)
 
 
 def origin(url: str) -> tuple[str, str]:
@@ -91,10 +123,15 @@ def _root(url: str) -> str:
 
 
 def retry_after(response: requests.Response) -> float | None:
+    """Seconds, at most 30. Source: RFC 9110, 10.2.3: a number of seconds, or a date."""
     text = response.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), _MAX_RETRY_AFTER_S)
-    return None
+    try:
+        after_s = parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(after_s, 0.0), _MAX_RETRY_AFTER_S)
 
 
 def reason(response: requests.Response) -> str:

@@ -1,4 +1,4 @@
-"""Blobs on their way: a download that can go on where it broke, an upload streamed from part of a file.
+"""Blobs on their way: a download that can go on where it broke, an upload streamed from elsewhere.
 
 In: pieces of bytes. Out: verified blobs; memory is bounded by one piece. Called by `kerncap.transport.registry`.
 """
@@ -34,6 +34,7 @@ class Download:
         self._mismatches = 0
 
     def restart(self) -> None:
+        """From the first byte again."""
         self._add(-self.position)
         self.position = 0
         self._digest = hashlib.sha256()
@@ -72,21 +73,44 @@ class MemorySlot(Slot):
         self.data[position : position + len(data)] = data
 
 
-class FileBody:
-    """A request body streamed from part of a file; iterating again starts again. No read(): pieces stay big."""
+class Body:
+    """A request body of known length; iterating again starts again. No read(): pieces stay big."""
 
-    def __init__(self, location: BlobLocation, what: str, cancel: threading.Event, add: AddBytes) -> None:
-        self._location = location
-        self._what = what
-        self._cancel = cancel
+    def __init__(self, size: int, add: AddBytes) -> None:
+        self._size = size
         self._add = add
         self._sent = 0
 
     def __len__(self) -> int:
-        return self._location.size
+        return self._size
 
     def __iter__(self) -> Iterator[bytes]:
         self.take_back()
+        for piece in self.pieces():
+            yield piece
+            self._sent += len(piece)
+            self._add(len(piece))
+
+    def pieces(self) -> Iterator[bytes]:
+        """All of it, from the start."""
+        raise NotImplementedError
+
+    def take_back(self) -> None:
+        """The bytes of a failed attempt do not count."""
+        self._add(-self._sent)
+        self._sent = 0
+
+
+class FileBody(Body):
+    """Streamed from part of a file."""
+
+    def __init__(self, location: BlobLocation, what: str, cancel: threading.Event, add: AddBytes) -> None:
+        super().__init__(location.size, add)
+        self._location = location
+        self._what = what
+        self._cancel = cancel
+
+    def pieces(self) -> Iterator[bytes]:
         with open_regular(self._location.path, what=self._what) as file:
             file.seek(self._location.offset)
             left = self._location.size
@@ -96,10 +120,14 @@ class FileBody:
                     raise OSError(f"{self._location.path} ends early, or the transfer was cancelled")
                 yield piece
                 left -= len(piece)
-                self._sent += len(piece)
-                self._add(len(piece))
 
-    def take_back(self) -> None:
-        """The bytes of a failed attempt do not count."""
-        self._add(-self._sent)
-        self._sent = 0
+
+class StreamBody(Body):
+    """Streamed from wherever `source` takes it, from the start at each call."""
+
+    def __init__(self, size: int, source: Callable[[], Iterator[bytes]], add: AddBytes) -> None:
+        super().__init__(size, add)
+        self._source = source
+
+    def pieces(self) -> Iterator[bytes]:
+        return self._source()

@@ -6,6 +6,7 @@ final name before everything has arrived. Called by cli and workflows.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -20,6 +21,7 @@ from kerncap.bundle.store import BlobLocation
 from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
 from kerncap.transport.reference import Reference, parse_reference
+from kerncap.transport.streams import AddBytes, StreamBody
 
 if TYPE_CHECKING:
     from kerncap.transport.registry import KerncapRegistry
@@ -29,13 +31,17 @@ THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """`moved_bytes` went over the wire or were linked; `skipped_blobs` were there already."""
+    """`moved_bytes` went over the wire or were linked; `skipped_blobs` were there already, `mounted_blobs` in another
+    repository of the registry, which took them over. `referrers`: manifests that came along.
+    """
 
     digest: str
     blobs: int
     total_bytes: int
     moved_bytes: int
     skipped_blobs: int
+    mounted_blobs: int = 0
+    referrers: int = 0
 
 
 class RegistryStore:
@@ -84,10 +90,16 @@ def push(
     plain_http: bool = False,
     patience: Patience | None = None,
     progress: ProgressCall = no_progress,
+    mount_from: Reference | None = None,
+    recursive: bool = False,
 ) -> Transferred:
-    """Send a local sealed bundle to a registry: blobs first, the manifest last.
+    """Send a sealed bundle to a registry: blobs first, the manifest last. One of another registry is streamed through
+    this process piece by piece and lies nowhere on this machine; within one registry blobs are taken over.
 
-    Raises: UsageError `usage.not-sealed`, `usage.digest-differs`; TransportError; BundleError.
+    `mount_from`: a repository of the same registry that may hold blobs already. `recursive`: what refers to the bundle
+    (signatures, attestations) comes along.
+    Raises: UsageError `usage.not-sealed`, `usage.digest-differs`, `usage.mount`, `usage.recursive`; TransportError;
+    BundleError.
     """
     from kerncap.transport.registry import KerncapRegistry
 
@@ -97,22 +109,93 @@ def push(
             f"{reference} names another digest than the bundle's {manifest.digest}", code="usage.digest-differs"
         )
     registry = KerncapRegistry(reference, plain_http=plain_http, patience=patience)
-    blobs = list(manifest.blobs())
-    locations = {blob.digest: bundle.locate(blob) for blob in blobs}
-    meter = _Meter(progress, manifest.total_bytes)
-    skipped: list[Descriptor] = []
-
-    def send(blob: Descriptor) -> None:
-        if registry.has_blob(blob):
-            skipped.append(blob)
-            meter.add(blob.size)
-        else:
-            registry.push_blob(blob, locations[blob.digest], what=bundle.name, add=meter.add)
-
-    _in_parallel(send, blobs, registry.stop)
+    origin = bundle.store.registry if isinstance(bundle.store, RegistryStore) else None
+    if recursive and origin is None:
+        raise no_referrers(bundle.name)
+    registry.mount_from = _mountable(reference, mount_from, origin)
+    sending = Sending(registry, origin or bundle, _Meter(progress, manifest.total_bytes).add)
+    _in_parallel(sending.send, list(manifest.blobs()), sending.stop)
     registry.push_manifest(manifest.raw)
-    moved = manifest.total_bytes - sum(blob.size for blob in skipped)
-    return Transferred(manifest.digest, len(blobs), manifest.total_bytes, moved, len(skipped))
+    referrers = 0
+    if recursive:
+        assert origin is not None
+        from kerncap.transport.referrers import copy_referrers
+
+        referrers = copy_referrers(origin, registry, manifest.digest, sending.send)
+    return sending.transferred(manifest, referrers)
+
+
+def _mountable(reference: Reference, named: Reference | None, origin: KerncapRegistry | None) -> str | None:
+    """The repository whose blobs this registry can take over."""
+    if named is not None and named.host != reference.host:
+        raise UsageError(
+            f"blobs of {named.name} cannot be taken over by {reference.host}: it is another registry",
+            code="usage.mount",
+            hint=typed("--mount-from", f"{reference.host}/{named.repository}"),
+        )
+    source = named or (origin.reference if origin is not None else None)
+    if source is None or source.host != reference.host or source.repository == reference.repository:
+        return None
+    return source.repository
+
+
+class Sending:
+    """Blobs on their way to one registry, from this machine or from another registry; counts what became of them."""
+
+    def __init__(self, registry: KerncapRegistry, source: KerncapRegistry | Bundle, add: AddBytes) -> None:
+        self._registry = registry
+        self._source = source
+        self._add = add
+        self._skipped: list[Descriptor] = []
+        self._mounted: list[Descriptor] = []
+
+    def send(self, blob: Descriptor) -> None:
+        """Unless it is there. Raises: TransportError, BundleError."""
+        if self._registry.has_blob(blob):
+            self._skipped.append(blob)
+            self._add(blob.size)
+        elif self._move(blob):
+            self._mounted.append(blob)
+            self._add(blob.size)
+
+    def _move(self, blob: Descriptor) -> bool:
+        from kerncap.transport.registry import KerncapRegistry
+
+        source = self._source
+        if not isinstance(source, KerncapRegistry):
+            return self._registry.push_blob(blob, source.locate(blob), what=source.name, add=self._add)
+        return self._registry.push_body(
+            blob, StreamBody(blob.size, functools.partial(source.stream_blob, blob), self._add)
+        )
+
+    def stop(self) -> None:
+        """Call off what other threads are doing."""
+        self._registry.stop()
+        stop = getattr(self._source, "stop", None)
+        if stop is not None:
+            stop()
+
+    def transferred(self, manifest: Manifest, referrers: int) -> Transferred:
+        here = [blob.digest for blob in manifest.blobs()]
+        kept = {blob.digest: blob.size for blob in (*self._skipped, *self._mounted) if blob.digest in here}
+        return Transferred(
+            manifest.digest,
+            len(here),
+            manifest.total_bytes,
+            manifest.total_bytes - sum(kept.values()),
+            sum(1 for blob in self._skipped if blob.digest in here),
+            sum(1 for blob in self._mounted if blob.digest in here),
+            referrers,
+        )
+
+
+def no_referrers(name: str) -> UsageError:
+    """What refers to a bundle is only known to a registry, and only a registry takes it."""
+    return UsageError(
+        f"--recursive is for a copy from registry to registry, {name} is in none",
+        code="usage.recursive",
+        hint=typed("kerncap", "copy", "REF", "REF", "--recursive"),
+    )
 
 
 def copy_bundle(

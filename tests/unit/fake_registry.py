@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ class Fake:
     token_scheme: bool = False
     tokens: dict[str, str] = field(default_factory=dict)  # the scope of each
     expired: set[str] = field(default_factory=set)
+    referrers_page: int | None = None
+    """How many referrers a page of the API has; None: there is no such API."""
+    sent_bytes: int = 0
+    """In bodies of answers."""
 
     def count(self, method: str, pattern: str) -> int:
         return sum(1 for m, path, _ in self.requests if m == method and re.search(pattern, path))
@@ -49,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
+            self.fake.sent_bytes += len(body)
             self.wfile.write(body)
 
     def drop(self) -> None:
@@ -75,6 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._blob(path)
         elif "/manifests/" in path:
             self._manifest(path)
+        elif "/referrers/" in path:
+            self._referrers(path)
         else:
             self.answer(200, b"{}")
 
@@ -88,10 +96,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header("Content-Length", str(len(data)))
             return self.end_headers()
-        match = re.fullmatch(r"bytes=([0-9]+)-", self.headers.get("Range", ""))
+        match = re.fullmatch(r"bytes=([0-9]+)-([0-9]*)", self.headers.get("Range", ""))
         if match:
-            start = int(match[1])
-            return self.answer(206, data[start:], Content_Range=f"bytes {start}-{len(data) - 1}/{len(data)}")
+            start, end = int(match[1]), int(match[2] or len(data) - 1) + 1
+            return self.answer(206, data[start:end], Content_Range=f"bytes {start}-{end - 1}/{len(data)}")
         return self.answer(200, data)
 
     def _upload(self, path: str) -> None:
@@ -107,10 +115,29 @@ class _Handler(BaseHTTPRequestHandler):
     def _manifest(self, path: str) -> None:
         name = path.rsplit("/", 1)[1]
         if self.command == "PUT":
-            self.fake.manifests[name] = self.body()
-            return self.answer(201)
+            raw = self.body()
+            self.fake.manifests[name] = self.fake.manifests["sha256:" + hashlib.sha256(raw).hexdigest()] = raw
+            subject = json.loads(raw).get("subject")
+            noted = subject is not None and self.fake.referrers_page is not None
+            return self.answer(201, **({"OCI_Subject": subject["digest"]} if noted else {}))
         data = self.fake.manifests.get(name)
         return self.answer(404) if data is None else self.answer(200, data)
+
+    def _referrers(self, path: str) -> None:
+        page = self.fake.referrers_page
+        if page is None:
+            return self.answer(404)
+        subject = path.rsplit("/", 1)[1]
+        found = []
+        for digest, raw in sorted(self.fake.manifests.items()):
+            document = json.loads(raw)
+            if digest.startswith("sha256:") and document.get("subject", {}).get("digest") == subject:
+                node = {"mediaType": document["mediaType"], "digest": digest, "size": len(raw)}
+                found.append(node | {"artifactType": document["artifactType"]})
+        start = int(parse_qs(urlsplit(self.path).query).get("from", ["0"])[0])
+        more = {"Link": f'<{path}?from={start + page}>; rel="next"'} if start + page < len(found) else {}
+        index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json"}
+        return self.answer(200, json.dumps(index | {"manifests": found[start : start + page]}).encode(), **more)
 
     def _give_token(self) -> None:
         scope = parse_qs(urlsplit(self.path).query)["scope"][0]
