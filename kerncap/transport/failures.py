@@ -101,13 +101,20 @@ def named_address(target: str, *, where: str, base: str = "") -> str:
 def is_connecting(error: requests.exceptions.ConnectionError) -> bool:
     """Whether no connection came about at all, in contrast to one that broke."""
     reason = getattr(error.args[0], "reason", None) if error.args else None
-    return isinstance(error, requests.exceptions.ConnectTimeout) or isinstance(
+    return isinstance(error, (requests.exceptions.ConnectTimeout, requests.exceptions.ProxyError)) or isinstance(
         reason, (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
     )
 
 
 def network_error(url: str, error: Exception) -> TransportError:
     host, hint = urlsplit(url).netloc, f"curl -sv {_root(url)}"
+    if isinstance(error, requests.exceptions.ProxyError):
+        cause = getattr(getattr(error.args[0], "reason", None), "original_error", error) if error.args else error
+        return TransportError(
+            f"the proxy for {host} does not let through: {str(cause).rpartition(': ')[2]}",
+            code="transport.proxy",
+            hint="env | grep -i _proxy  # HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
+        )
     if isinstance(error, (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)):
         return TransportError(f"{host} does not answer in time", code="transport.timeout", hint=hint)
     if isinstance(error, requests.exceptions.ConnectionError) and is_connecting(error):

@@ -197,6 +197,7 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
                 data=body,
                 stream=True,
                 allow_redirects=False,
+                verify=self.session.verify,  # else CURL_CA_BUNDLE would come first
                 timeout=(patience.connect_s, patience.read_s),
             )
             return response

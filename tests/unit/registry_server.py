@@ -28,11 +28,14 @@ http: {{addr: "127.0.0.1:{port}"{tls}}}
 
 
 @contextmanager
-def running_registry(folder: Path, *, with_password: bool = False, with_tls: bool = False) -> Iterator[str]:
-    """Yields `127.0.0.1:port`; `with_tls` its certificate is its own authority, `folder / "cert.pem"`."""
+def running_registry(
+    folder: Path, *, with_password: bool = False, with_tls: bool = False, auth: str = ""
+) -> Iterator[str]:
+    """Yields `127.0.0.1:port`; `with_tls` its certificate is its own authority, `folder / "cert.pem"`, for
+    `registry.test` as well. `auth`: that part of its configuration.
+    """
     assert PROGRAM is not None
     folder.mkdir(parents=True)
-    auth = ""
     if with_password:
         (folder / "htpasswd").write_text(f"{USER}:{_BCRYPT}\n")
         auth = f"auth: {{htpasswd: {{realm: kerncap, path: {folder / 'htpasswd'}}}}}\n"
@@ -76,7 +79,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _make_certificate(folder: Path) -> None:
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:registry.test", "-keyout", "key.pem", "-out", "cert.pem"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 

@@ -138,8 +138,18 @@ def test_a_copy_whose_connection_breaks_goes_on(fakes: tuple[Fake, Fake], bundle
         one.fault = break_source
     else:
         other.fault = break_target
-    push(open_any(f"{one.host}/a/b:v1", patience=QUICK), parse_reference(f"{other.host}/c/d:v1"), patience=QUICK)
+    said: list[tuple[int, int]] = []
+    target = parse_reference(f"{other.host}/c/d:v1")
+    push(
+        open_any(f"{one.host}/a/b:v1", patience=QUICK),
+        target,
+        patience=QUICK,
+        progress=lambda done, total: said.append((done, total)),
+    )
     assert broken
+    # What was sent again is counted once: the bar ends where it should.
+    size = sum(blob.size for blob in _blobs(bundle))
+    assert said[-1] == (size, size)
     assert other.blobs == one.blobs
     if end == "source":
         ranges = [headers["Range"] for _, path, headers in one.requests if path in broken and "Range" in headers]
@@ -213,9 +223,7 @@ def test_a_push_takes_over_what_another_repository_has(registry: str, bundle: Bu
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 400])
-def test_not_being_allowed_to_take_over_is_no_failure(
-    fakes: tuple[Fake, Fake], bundle: Bundle, status: int
-) -> None:
+def test_not_being_allowed_to_take_over_is_no_failure(fakes: tuple[Fake, Fake], bundle: Bundle, status: int) -> None:
     one, _ = fakes
     one.fault = lambda handler: "mount=" in handler.path and (handler.answer(status) or True)
     done = push(bundle, parse_reference(f"{one.host}/a/b:v1"), mount_from=parse_reference(f"{one.host}/x/y"))
