@@ -12,10 +12,11 @@ from pathlib import Path
 import zstandard
 
 from kerncap.bundle.compression import open_stream
-from kerncap.bundle.files import Window, open_regular
+from kerncap.bundle.files import COPY_BYTES
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
+from kerncap.bundle.store import LocalStore, check_digest
 from kerncap.errors import BundleError
 
 
@@ -24,10 +25,10 @@ def write_code_object(bundle: Bundle, to: Path) -> Path:
 
     Raises: BundleError `bundle.missing-blob`, `bundle.truncated`, `bundle.hostile-file`.
     """
-    location = bundle.locate(bundle.data_blobs[0])
-    with open_regular(location.path, what=bundle.name) as stored:
-        stored.seek(location.offset)
-        to.write_bytes(Window(stored, location.size).read())
+    code = bundle.data_blobs[0]
+    with bundle.store.open_checked(code) as stored, to.open("wb") as file:
+        while piece := stored.read(COPY_BYTES):
+            file.write(piece)
     return to
 
 
@@ -64,16 +65,20 @@ def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
         return (chunk.value.to_bytes(8, "little") * (wanted // 8 + 1))[:wanted]
     place = f"{bundle.name}: region {region}, chunk at {chunk.at}"
     reference = bundle.index.blobs[chunk.blob]
-    location = bundle.locate(Descriptor(CHUNKS, reference.digest, reference.size))
+    blob = Descriptor(CHUNKS, reference.digest, reference.size)
+    # What comes from elsewhere is read whole, so that it can be checked.
+    here = isinstance(bundle.store, LocalStore)
+    length = wanted if here else chunk.length
     raw = bytearray()
-    with open_regular(location.path, what=bundle.name) as file:
-        file.seek(location.offset + chunk.offset)
+    with bundle.store.open_frame(blob, chunk.offset, chunk.stored) as frame:
         try:
-            with open_stream(Window(file, chunk.stored)) as stream:
-                while len(raw) < wanted and (piece := stream.read(wanted - len(raw))):
+            with open_stream(frame) as stream:
+                while len(raw) < length and (piece := stream.read(length - len(raw))):
                     raw += piece
         except zstandard.ZstdError as error:
             raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
-    if len(raw) != wanted:
+    if len(raw) != length:
         raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
-    return bytes(raw)
+    if not here:
+        check_digest(raw, f"sha256:{chunk.raw_sha256}", what=place)
+    return bytes(raw[:wanted])

@@ -19,7 +19,7 @@ from kerncap.bundle.code import SourceFile, list_source, read_code_layer, source
 from kerncap.bundle.compression import decompress_bounded
 from kerncap.bundle.config import Config, parse_config
 from kerncap.bundle.documents import canonical_json
-from kerncap.bundle.files import Window, host_errors, open_regular, read_regular
+from kerncap.bundle.files import host_errors, read_regular
 from kerncap.bundle.index import Index, parse_index
 from kerncap.bundle.location import (
     Location,
@@ -37,7 +37,6 @@ from kerncap.bundle.store import (
     LayoutStore,
     Store,
     TarStore,
-    check_location,
 )
 from kerncap.errors import BundleError, UsageError, typed
 from kerncap.scratch import Scratch
@@ -118,12 +117,8 @@ class Bundle:
             raise UsageError(f"{self.name} is a reproducer: its source lies there already", code="usage.not-sealed")
         if self.manifest.code is None:
             return ()
-        what, code = f"{self.name}: code layer", self.manifest.code
-        location = self.locate(code)
-        check_location(location, code, what=what)
-        with open_regular(location.path, what=what) as file:
-            file.seek(location.offset)
-            return read_code_layer(Window(file, location.size), what=what, into=into)
+        with self.store.open_checked(self.manifest.code) as stream:
+            return read_code_layer(stream, what=f"{self.name}: code layer", into=into)
 
     @contextmanager
     def source_folder(self) -> Iterator[Path]:

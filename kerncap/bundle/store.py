@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from kerncap.bundle import limits
+from kerncap.bundle.compression import Readable
 from kerncap.bundle.documents import parse_json
-from kerncap.bundle.files import host_errors, open_regular, read_exactly, read_pieces
+from kerncap.bundle.files import Window, host_errors, open_regular, read_exactly, read_pieces
 from kerncap.bundle.location import is_tag
 from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
@@ -54,6 +57,12 @@ class Store(Protocol):
     def read(self, blob: Descriptor) -> bytes:
         """A small blob, checked against its digest."""
 
+    def open_checked(self, blob: Descriptor) -> AbstractContextManager[Readable]:
+        """A blob of any size as a stream, checked against its digest before the first byte is given."""
+
+    def open_frame(self, blob: Descriptor, offset: int, size: int) -> AbstractContextManager[Readable]:
+        """Part of a blob as a stream, unchecked: whoever reads it knows a digest of what is in it."""
+
 
 class LocalStore:
     """What layout and tar have in common; a subclass says where a relative path lies."""
@@ -79,6 +88,19 @@ class LocalStore:
         data = read_location(self.locate(blob), what=self.name)
         check_digest(data, blob.digest, what=f"{self.name}: blob")
         return data
+
+    @contextmanager
+    def open_checked(self, blob: Descriptor) -> Iterator[Readable]:
+        check_location(self.locate(blob), blob, what=self.name)
+        with self.open_frame(blob, 0, blob.size) as stream:
+            yield stream
+
+    @contextmanager
+    def open_frame(self, blob: Descriptor, offset: int, size: int) -> Iterator[Readable]:
+        location = self.locate(blob)
+        with open_regular(location.path, what=self.name) as file:
+            file.seek(location.offset + offset)
+            yield Window(file, size)
 
     def manifest_bytes(self) -> bytes:
         self._check_layout_version()
@@ -252,7 +274,7 @@ def check_location(location: BlobLocation, blob: Descriptor, *, what: str) -> No
         raise digest_mismatch(f"{what}: blob", blob.digest, found)
 
 
-def check_digest(data: bytes, digest: str, *, what: str) -> None:
+def check_digest(data: bytes | bytearray, digest: str, *, what: str) -> None:
     found = "sha256:" + hashlib.sha256(data).hexdigest()
     if found != digest:
         raise digest_mismatch(what, digest, found)

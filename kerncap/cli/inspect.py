@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import print_json, say, set_verbosity, table
+from kerncap.cli.output import format_bytes, print_json, say, set_verbosity, table
+from kerncap.errors import typed
 
 if TYPE_CHECKING:
     from kerncap.bundle import Bundle
     from kerncap.workflows.fidelity import Fidelity
+
+_MOST_FETCHED_BYTES = 256 << 10
+"""Of a bundle in a registry: beside manifest, config and index, which are some 0.6 MB of a bundle of 30 GB."""
 
 
 def inspect(
@@ -34,22 +38,37 @@ def inspect(
 
     set_verbosity(verbose)
     opened = open_any(bundle, plain_http=plain_http)
-    found = fidelity_of(bundle) if fidelity else None
-    triton = _triton(opened)
+    found = fidelity_of(opened) if fidelity else None
+    left_out = _code_bytes_left_out(opened)
+    triton = _triton(opened) if left_out is None else None
     if as_json:
-        extra = {} if found is None else {"fidelity": found.to_json()}
+        extra: dict[str, Any] = {} if found is None else {"fidelity": found.to_json()}
         extra |= {} if triton is None else {"triton": triton}
+        extra |= {} if left_out is None else {"triton_not_fetched_bytes": left_out}
         print_json({**describe_json(opened), "bundle": bundle, **extra})
     else:
         say(describe(opened, regions=verbose > 0))
         if triton is not None:
             say("\n" + describe_triton(triton))
+        if left_out is not None:
+            size, pull = format_bytes(left_out), typed("kerncap", "pull", bundle, "-o", "bundle.kcap.tar")
+            say(f"\nTriton's call lies in the code layer of {size}, which is not fetched: {pull}")
         if found is not None:
             say(fidelity_text(found))
 
 
+def _code_bytes_left_out(opened: Bundle) -> int | None:
+    """The size of the layer with Triton's call when that is too much to be fetched for it."""
+    from kerncap.bundle.store import LocalStore
+
+    code = opened.manifest.code if opened.manifest is not None else None
+    if opened.capture.triton is None or code is None or isinstance(opened.store, LocalStore):
+        return None
+    return code.size if code.size > _MOST_FETCHED_BYTES else None
+
+
 def _triton(opened: Bundle) -> dict[str, Any] | None:
-    """How Triton was called. It lies beside the source: of a bundle in a registry it is not fetched."""
+    """How Triton was called. It lies beside the source, which is fetched for it."""
     from kerncap.errors import KerncapError
     from kerncap.triton.pinned import load_pinned
 
@@ -59,7 +78,7 @@ def _triton(opened: Bundle) -> dict[str, Any] | None:
         with opened.source_folder() as folder:
             return load_pinned(folder)
     except KerncapError as error:
-        if error.code not in ("bundle.missing-blob", "usage.not-local"):
+        if error.code != "bundle.missing-blob":
             raise
         return None
 

@@ -7,16 +7,22 @@ final name before everything has arrived. Called by cli and workflows.
 from __future__ import annotations
 
 import functools
+import io
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kerncap.bundle.compression import Readable
+from kerncap.bundle.files import host_errors
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import Descriptor, Manifest
 from kerncap.bundle.reader import Bundle, open_bundle, open_store
-from kerncap.bundle.sink import ProgressCall, Sink, copy_blobs, new_bundle, no_progress
+from kerncap.bundle.sink import ProgressCall, Sink, Slot, copy_blobs, new_bundle, no_progress
 from kerncap.bundle.store import BlobLocation
 from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
@@ -59,6 +65,18 @@ class RegistryStore:
 
     def read(self, blob: Descriptor) -> bytes:
         return self.registry.read_blob(blob)
+
+    @contextmanager
+    def open_checked(self, blob: Descriptor) -> Iterator[Readable]:
+        """By way of a file without a name: it may be big."""
+        with tempfile.TemporaryFile(prefix="kerncap-") as file, host_errors(Path(tempfile.gettempdir())):
+            self.registry.pull_blob(blob, Slot(file.fileno(), 0, blob.size), add=lambda count: None)
+            yield file
+
+    @contextmanager
+    def open_frame(self, blob: Descriptor, offset: int, size: int) -> Iterator[Readable]:
+        """Just these bytes are fetched."""
+        yield io.BytesIO(self.registry.read_range(blob, offset, size))
 
     def locate(self, blob: Descriptor) -> BlobLocation:
         raise UsageError(

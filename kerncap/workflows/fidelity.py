@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kerncap import native, proc
-from kerncap.bundle import open_bundle
+from kerncap.bundle import Bundle
 from kerncap.bundle.content import write_code_object
 from kerncap.errors import BundleError
 from kerncap.scratch import Scratch
@@ -78,9 +78,8 @@ def bound_text(bound: dict[str, Any]) -> str:
     return f"{value:g} * 2^-24 of the terms' magnitudes"
 
 
-def fidelity_of(source: str) -> Fidelity:
+def fidelity_of(bundle: Bundle) -> Fidelity:
     """Raises: HostError `host.no-native-files`; UsageError; BundleError."""
-    bundle = open_bundle(source)
     tool = native.find_native().isa
     with Scratch("kerncap-fidelity-") as scratch:
         file = write_code_object(bundle, Path(scratch) / "code.hsaco")

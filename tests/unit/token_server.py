@@ -25,7 +25,7 @@ _LEEWAY_S = 60
 
 @dataclass
 class TokenServer:
-    """Gives a user everything that is asked for, who is nobody only `pull`; `life_s` is how long a token really holds."""
+    """Gives a user all that is asked for, who is nobody only `pull`; `life_s` is how long a token really holds."""
 
     folder: Path
     user: str
