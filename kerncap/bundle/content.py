@@ -6,7 +6,9 @@ Called by the replay workflow, which looks at inputs to find out what they are, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
@@ -37,7 +39,7 @@ def read_before(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
 
     Raises: BundleError `bundle.corrupt-chunk`.
     """
-    return _read(bundle, region, bundle.index.regions[region].pre, offset, length)
+    return read_chunks(bundle, region, bundle.index.regions[region].pre, offset, length)
 
 
 def read_after(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
@@ -47,12 +49,19 @@ def read_after(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
     """
     changed = {chunk.at: chunk for chunk in bundle.index.regions[region].post}
     chunks = [changed.get(chunk.at, chunk) for chunk in bundle.index.regions[region].pre]
-    return _read(bundle, region, chunks, offset, length)
+    return read_chunks(bundle, region, chunks, offset, length)
 
 
-def _read(bundle: Bundle, region: int, chunks: Iterable[Chunk], offset: int, length: int) -> bytes:
+def read_chunks(bundle: Bundle, region: int, chunks: Sequence[Chunk], offset: int, length: int) -> bytes:
+    """`length` bytes from `offset` on of a state of the region that these chunks, in order, are.
+
+    Raises: BundleError `bundle.corrupt-chunk`; of a bundle in a registry also `bundle.digest-mismatch`.
+    """
     pieces = []
-    for chunk in chunks:
+    first = max(bisect_right(chunks, offset, key=lambda chunk: chunk.at) - 1, 0)
+    for chunk in itertools.islice(chunks, first, None):
+        if chunk.at >= offset + length:
+            break
         low, high = max(offset, chunk.at), min(offset + length, chunk.at + chunk.length)
         if low < high:
             pieces.append(_raw(bundle, region, chunk, high - chunk.at)[low - chunk.at :])

@@ -1,7 +1,7 @@
 """Compares the machine code of one kernel in two code objects: what it takes, which instructions, line by line.
 
-In: two bundles or code objects, a kernel's name. Out: a CodeDiff. Called by `kerncap diff`.
-Branch distances are compared as where they lead: code that only moved is the same code.
+In: two bundles or code objects, a kernel's name. Out: a CodeDiff. Called by
+`bundle_diff`. Branch distances are compared as where they lead: code that only moved is the same code.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle import open_bundle
+from kerncap.bundle import Bundle
 from kerncap.bundle.content import write_code_object
 from kerncap.errors import UsageError, typed
 from kerncap.scratch import Scratch
 from kerncap.source.debug_info import base_names, machine_code
 from kerncap.workflows.assembly_diff import assembly_diff
-from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of, is_code_object
+from kerncap.workflows.code import CodeFacts, changes, facts_of, function_facts, functions_of
 
 _MOST_NAMED = 8
 
@@ -74,13 +74,13 @@ class _Side:
         return {name for name, is_kernel in self.functions.items() if is_kernel}
 
 
-def diff_code(before: str, after: str, kernel: str | None, context: int) -> CodeDiff:
-    """Each side is a code object or a bundle of any local kind; `context`: lines around a change.
+def diff_code(before: Path | Bundle, after: Path | Bundle, kernel: str | None, context: int) -> CodeDiff:
+    """Each side is a code object or an open bundle; `context`: lines around a change.
 
     Raises: UsageError `usage.which-kernel`, `usage.no-such-kernel`, `usage.not-a-code-object`; BundleError; HostError.
     """
     with Scratch("kerncap-diff-") as scratch:
-        old, new = (_side(path, Path(scratch, f"{i}.hsaco")) for i, path in enumerate((before, after)))
+        old, new = (_side(one, Path(scratch, f"{i}.hsaco")) for i, one in enumerate((before, after)))
         name = _which(old, new, kernel)
         facts = facts_of(old.path, name), facts_of(new.path, name)
         lines = assembly_diff(*facts, Path(scratch), context)
@@ -89,13 +89,11 @@ def diff_code(before: str, after: str, kernel: str | None, context: int) -> Code
     return CodeDiff(name, *facts, tuple(lines), functions, data_differs=data[0] != data[1])
 
 
-def _side(path: str, place: Path) -> _Side:
-    file = Path(path)
-    if file.is_file() and is_code_object(file):
-        return _Side(file, functions_of(file), None)
-    bundle = open_bundle(path)
-    code = write_code_object(bundle, place)
-    return _Side(code, functions_of(code), bundle.capture.kernel.name)
+def _side(one: Path | Bundle, place: Path) -> _Side:
+    if isinstance(one, Path):
+        return _Side(one, functions_of(one), None)
+    code = write_code_object(one, place)
+    return _Side(code, functions_of(code), one.capture.kernel.name)
 
 
 def _which(old: _Side, new: _Side, named: str | None) -> str:

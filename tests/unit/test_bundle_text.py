@@ -12,7 +12,8 @@ from synthetic import read_json, write_json
 
 from kerncap.bundle import open_bundle
 from kerncap.cli import main as cli
-from kerncap.cli.bundle_text import argument_types, argument_value, describe_json, trigger_text
+from kerncap.cli.bundle_text import describe_json, trigger_text
+from kerncap.verdict.arguments import argument_types, argument_value
 
 
 def _with_arguments(reproducer: Path, demangled: str, arguments: list[tuple[bytes, str, str]]) -> Any:
