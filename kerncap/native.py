@@ -444,13 +444,15 @@ def replay_request(
     timeout_s: float = 60,
     max_mismatches: int = 16,
     withhold_variables: bool = False,
+    arriving: Path | None = None,
 ) -> dict[str, Any]:
-    """The `kerncap.replay-request/1` document."""
+    """The `kerncap.replay-request/1` document. `arriving`: the marker of whoever still brings chunk blobs."""
     return {
         "schema": "kerncap.replay-request/1",
         "capture": str(capture),
         "index": str(index),
         "blobs": {digest: dict(where) for digest, where in blobs.items()},
+        "arriving": None if arriving is None else str(arriving),
         "agent": agent,
         "timeout_s": max(1, round(timeout_s)),
         "max_mismatches": max_mismatches,

@@ -35,6 +35,7 @@ from kerncap.bundle.store import (
     BlobLocation,
     CaptureStore,
     LayoutStore,
+    LocalStore,
     Store,
     TarStore,
 )
@@ -90,6 +91,17 @@ class Bundle:
         Raises: BundleError `bundle.missing-blob`, `bundle.truncated`.
         """
         return {blob.digest: self.locate(blob) for blob in self.data_blobs}
+
+    def promised_locations(self) -> dict[str, BlobLocation]:
+        """As blob_locations; of what is still on its way (`arriving`) where it will lie."""
+        store = self.store
+        promise = store.promise if isinstance(store, LocalStore) else store.locate
+        return {blob.digest: promise(blob) for blob in self.data_blobs}
+
+    @property
+    def arriving(self) -> Path | None:
+        """The marker of whoever still brings blobs of this bundle; None: they are all there."""
+        return self.store.arriving if isinstance(self.store, LocalStore) else None
 
     def locate(self, blob: Descriptor) -> BlobLocation:
         """Raises: BundleError `bundle.missing-blob`, `bundle.truncated`."""

@@ -6,9 +6,12 @@ Called by the bundle reader and by transport (which adds a store for registries)
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -26,6 +29,9 @@ from kerncap.errors import A_NEWER_KERNCAP, BundleError, KerncapError, UsageErro
 LAYOUT_FILE = "oci-layout"
 LAYOUT_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
 INDEX_FILE = "index.json"
+ARRIVING = "blobs/arriving"
+"""Of a layout whose chunk blobs are still being brought: who brings them holds this file locked (flock, exclusive)."""
+_LOOK_AGAIN_S = 0.02
 
 
 def blob_name(digest: str) -> str:
@@ -83,6 +89,15 @@ class LocalStore:
                 f"{self.name}: blob {blob.digest} has {found.size} bytes, expected {blob.size}", code="bundle.truncated"
             )
         return found
+
+    @property
+    def arriving(self) -> Path | None:
+        """The marker of whoever still brings blobs."""
+        return None
+
+    def promise(self, blob: Descriptor) -> BlobLocation:
+        """As locate; of a blob that is still on its way where it will lie, and nothing is checked."""
+        return self.locate(blob)
 
     def read(self, blob: Descriptor) -> bytes:
         data = read_location(self.locate(blob), what=self.name)
@@ -175,6 +190,23 @@ class LayoutStore(LocalStore):
     def find(self, relative: str) -> BlobLocation | None:
         return find_file(self.path, relative, self.name)
 
+    @property
+    def arriving(self) -> Path | None:
+        marker = self.path / ARRIVING
+        return marker if self.find(ARRIVING) is not None and _is_held(marker) else None
+
+    def promise(self, blob: Descriptor) -> BlobLocation:
+        if self.find(blob_name(blob.digest)) is None and self.arriving is not None:
+            return BlobLocation(self.path / blob_name(blob.digest), 0, blob.size)
+        return self.locate(blob)
+
+    def locate(self, blob: Descriptor) -> BlobLocation:
+        """Waits for a blob that somebody is bringing. Raises: BundleError `bundle.missing-blob` when nobody is."""
+        # In this order: what was brought last is there before the marker is given up.
+        while self.arriving is not None and self.find(blob_name(blob.digest)) is None:
+            time.sleep(_LOOK_AGAIN_S)
+        return super().locate(blob)
+
 
 class CaptureStore(LocalStore):
     """The capture directory of a reproducer: blobs as in a layout, but no manifest; the source lies in `reproducer`."""
@@ -233,6 +265,21 @@ class TarStore(LocalStore):
                     raise BundleError(f"{self.name}: {name} comes twice", code="bundle.hostile-path")
                 members[name] = member
         return members
+
+
+def _is_held(marker: Path) -> bool:
+    """Whether another open file holds the exclusive lock: of this process, or of one that sees the same file."""
+    try:
+        fd = os.open(marker, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    finally:
+        os.close(fd)
+    return False
 
 
 def find_file(folder: Path, relative: str, what: str) -> BlobLocation | None:

@@ -12,7 +12,7 @@ from kerncap.cli.output import set_verbosity
 
 
 def replay(
-    bundle: options.LocalBundle,
+    bundle: options.AnyBundle,
     hsaco: options.HsacoOption = None,
     iterations: options.IterationsOption = 1,
     device: options.DeviceOption = "auto",
@@ -23,6 +23,7 @@ def replay(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -44,6 +45,7 @@ def replay(
         check=parse_checks(check),
         only=only,
         kernel=kernel,
+        plain_http=plain_http,
     )
     return report_verdict(judge(bundle, chosen), as_json=as_json)
 

@@ -13,7 +13,7 @@ from kerncap.errors import UsageError
 
 
 def validate(
-    bundle: options.LocalBundle,
+    bundle: options.AnyBundle,
     hsaco: options.HsacoOption = None,
     launch: options.LaunchOption = None,
     config: options.ConfigOption = None,
@@ -28,6 +28,7 @@ def validate(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -58,6 +59,7 @@ def validate(
         only=only,
         kernel=kernel,
         launch=launch,
+        plain_http=plain_http,
     )
     if configuration is None:
         return report_verdict(judge(bundle, chosen), as_json=as_json)

@@ -113,7 +113,7 @@ def network_error(url: str, error: Exception) -> TransportError:
         return TransportError(
             f"the proxy for {host} does not let through: {str(cause).rpartition(': ')[2]}",
             code="transport.proxy",
-            hint="env | grep -i _proxy  # HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
+            hint="unset HTTPS_PROXY  # or HTTP_PROXY, ALL_PROXY; or add the registry to NO_PROXY",
         )
     if isinstance(error, (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)):
         return TransportError(f"{host} does not answer in time", code="transport.timeout", hint=hint)

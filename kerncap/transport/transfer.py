@@ -132,7 +132,7 @@ def push(
         raise no_referrers(bundle.name)
     registry.mount_from = _mountable(reference, mount_from, origin)
     sending = Sending(registry, origin or bundle, _Meter(progress, manifest.total_bytes).add)
-    _in_parallel(sending.send, list(manifest.blobs()), sending.stop)
+    in_parallel(sending.send, list(manifest.blobs()), sending.stop)
     registry.push_manifest(manifest.raw)
     referrers = 0
     if recursive:
@@ -250,11 +250,11 @@ def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progres
         with sink.slot(blob) as slot:
             registry.pull_blob(blob, slot, add=meter.add)
 
-    _in_parallel(fetch, list(manifest.blobs()), registry.stop)
+    in_parallel(fetch, list(manifest.blobs()), registry.stop)
     return skipped
 
 
-def _in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor], stop: Callable[[], None]) -> None:
+def in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor], stop: Callable[[], None]) -> None:
     """The first error (or Ctrl-C) stops every other transfer and is raised."""
     with ThreadPoolExecutor(THREADS) as pool:
         futures = [pool.submit(action, blob) for blob in blobs]

@@ -16,6 +16,7 @@ from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.capture import Capture
 from kerncap.bundle.content import read_before, write_code_object
 from kerncap.bundle.files import digest_of
+from kerncap.bundle.location import RegistryLocation, parse_source
 from kerncap.bundle.step import step_bundle
 from kerncap.errors import ReplayError, UsageError, typed
 from kerncap.names import base_name
@@ -32,7 +33,7 @@ from kerncap.workflows.check import (
 )
 from kerncap.workflows.code import is_code_object
 from kerncap.workflows.perturbed import perturb
-from kerncap.workflows.replay_process import ReplayProcess
+from kerncap.workflows.replay_process import ReplayProcess, native_for
 from kerncap.workflows.variant import launch_of
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class Options:
     only: int | None = None
     kernel: str | None = None
     launch: str | None = None
+    plain_http: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,10 @@ class OnDevice:
 
 def on_device(path: str, device: str, only: int | None = None) -> OnDevice:
     """Raises: HostError, BundleError, UsageError `usage.device`, `usage.only`."""
-    bundle = open_bundle(path)
+    return _on_device(open_bundle(path), path, device, only)
+
+
+def _on_device(bundle: Bundle, path: str, device: str, only: int | None) -> OnDevice:
     if only is not None:
         bundle = step_bundle(bundle, only)
     found, remark = native.replay_device(device, native.target_of_isa(bundle.capture.code_object.isa))
@@ -84,11 +89,32 @@ def on_device(path: str, device: str, only: int | None = None) -> OnDevice:
 
 
 def judge(path: str, options: Options) -> Verdict:
-    """Replay and classify.
+    """Replay and classify. A bundle in a registry is fetched meanwhile: the first dispatch waits for the memory that it
+    may read, not for what it is compared with.
 
-    Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError.
+    Raises: HostError (exit 3, with the container's command line), BundleError, ReplayError, TransportError.
     """
-    subject = on_device(path, options.device, options.only)
+    location = parse_source(path)
+    if not isinstance(location, RegistryLocation):
+        return _judge(on_device(path, options.device, options.only), options)
+    # Only a reference needs the transport, whose import takes longer than all the rest.
+    from kerncap.transport import open_any
+    from kerncap.transport.arriving import arriving
+    from kerncap.transport.reference import parse_reference
+
+    parse_reference(location.reference)
+    native_for(path)
+    remote = open_any(location, plain_http=options.plain_http)
+    native.replay_device(options.device, native.target_of_isa(remote.capture.code_object.isa))
+    with (
+        Scratch("kerncap-fetched-") as folder,
+        arriving(remote, Path(folder), between=options.only is not None) as on_its_way,
+    ):
+        bundle = open_bundle(on_its_way.location)
+        return _judge(_on_device(bundle, path, options.device, options.only), options)
+
+
+def _judge(subject: OnDevice, options: Options) -> Verdict:
     with Scratch("kerncap-replay-") as scratch:
         process = ReplayProcess(
             subject.bundle,
@@ -96,7 +122,7 @@ def judge(path: str, options: Options) -> Verdict:
             Path(scratch),
             timeout_s=options.timeout_s,
             withhold_variables=options.withhold_variables,
-            path=path,
+            path=subject.path,
             resident=True,
         )
         with process:

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # kerncap-replay bounds each wait by its own limit; this only catches one that hangs all the same.
 _GRACE_S = 60.0
+# It waits for blobs while somebody brings them, who gives up by limits of his own: it notices that at once.
+_ARRIVAL_S = 7 * 86_400.0
 _LOADER_FAILED = 127
 
 
@@ -49,12 +51,14 @@ class ReplayProcess:
     ) -> None:
         self._bundle, self._device, self._scratch, self._path = bundle, device, scratch, path
         self._timeout_s, self._withhold_variables = timeout_s, withhold_variables
-        self._files = _native_for(path)
+        self._files = native_for(path)
         self._environment = native.device_environment(device, self._files, os.environ, trace, check)
         self._documents = bundle.write_documents(scratch)
+        arriving = bundle.arriving  # before the blobs: those that come in between are no loss
+        self._arriving = None if arriving is None else arriving.absolute()
         self._blobs = {
             digest: {"path": str(where.path.absolute()), "offset": where.offset, "size": where.size}
-            for digest, where in bundle.blob_locations().items()
+            for digest, where in bundle.promised_locations().items()
         }
         self._resident = resident
         self._service: proc.Service | None = None
@@ -88,10 +92,12 @@ class ReplayProcess:
             agent=self._device.index if self._device.kind == "gpu" else 0,
             timeout_s=self._timeout_s,
             withhold_variables=self._withhold_variables,
+            arriving=self._arriving,
         )
         native.write_document(request, document)
         steps = len(self._bundle.capture.steps)
         whole = sum(self._timeout_s * steps * (run.iterations + run.warmup) for run in runs) + _GRACE_S
+        whole += _ARRIVAL_S if self._arriving is not None else 0.0
         try:
             ended = self._ask(request, answer, whole) if self._resident else self._start(request, answer, whole)
         except BaseException:
@@ -158,7 +164,8 @@ def _forward(piece: bytes) -> None:
         log.info("%s", line)
 
 
-def _native_for(path: str | None) -> native.NativeFiles:
+def native_for(path: str | None) -> native.NativeFiles:
+    """Raises: HostError `host.no-native-files`, with the container's command line."""
     try:
         files = native.find_native()
         assert files.replay

@@ -1,7 +1,8 @@
 """Judges a bundle in a container of a runtime image, without network.
 
 In: a bundle, a reproducer or a registry reference; options. Out: the verdict that the container reported, or its error.
-Called by `kerncap run`. A reference is pulled on this host first: only files go in.
+Called by `kerncap run`. A reference is fetched on this host while the container
+works on what is there: only files go in.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
@@ -23,6 +24,9 @@ from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
 from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
 from kerncap.workflows.variant import read_launch
+
+if TYPE_CHECKING:
+    from kerncap.transport.arriving import Arrival
 
 _DISPATCH_TIMEOUT_S = 60.0
 
@@ -66,7 +70,7 @@ def run(source: str, options: RunOptions) -> Verdict:
         named = parse_source(source)
         reference = str(named) if isinstance(named, RegistryLocation) else None
         lasting = containers.Lasting(reference, options.plain_http)
-        location = _local(named, scratch, options)
+        location, arrival = _local(named, scratch, options, stack)
         hsaco = options.hsaco
         if options.recompile:
             hsaco, kept = scratch / "recompiled.hsaco", _free_name(Path.cwd())
@@ -99,10 +103,18 @@ def run(source: str, options: RunOptions) -> Verdict:
             device=options.device,
             hsaco=hsaco,
         )
+        if arrival is not None:
+            job = replace(job, timeout_s=job.timeout_s + arrival.allowance_s)
         options.say(containers.docker_line(job, lasting))
-        done = containers.run(job, on_stderr=options.on_stderr)
         try:
-            return parse_verdict(_document(done, "validate", source))
+            return _verdict(job, source, options)
+        except KerncapError as error:
+            if arrival is None or error.code != "bundle.missing-blob":
+                raise _as_named(error, options.hsaco) from None
+        # Kerncap of an older image does not wait for what is on its way.
+        arrival.wait()
+        try:
+            return _verdict(job, source, options)
         except KerncapError as error:
             raise _as_named(error, options.hsaco) from None
 
@@ -111,6 +123,11 @@ def _compiling_image(location: Location, image: str | None) -> str | None:
     """The one that also replays, but for a Triton kernel in an image without Triton."""
     of_triton = image is not None and open_bundle(str(location)).capture.triton is not None
     return None if of_triton and image is not None and not triton_images.has_triton(image) else image
+
+
+def _verdict(job: containers.Job, source: str, options: RunOptions) -> Verdict:
+    done = containers.run(job, on_stderr=options.on_stderr)
+    return parse_verdict(_document(done, "validate", source))
 
 
 def _as_named(error: KerncapError, hsaco: Path | None) -> KerncapError:
@@ -150,13 +167,16 @@ def _document(outcome: containers.Outcome, doing: str, bundle: str) -> dict[str,
     return document
 
 
-def _local(location: Location, scratch: Path, options: RunOptions) -> Location:
+def _local(location: Location, scratch: Path, options: RunOptions, stack: ExitStack) -> tuple[Location, Arrival | None]:
+    """Where it lies on this machine; what still brings it, of a reference."""
     if not isinstance(location, RegistryLocation):
         require_bundle(location)
-        return location
+        return location, None
     # Only a reference needs the transport, whose import takes longer than all the rest.
-    from kerncap.transport.transfer import copy_bundle, open_any
+    from kerncap.transport import open_any
+    from kerncap.transport.arriving import arriving
 
-    pulled = LayoutLocation(scratch / "bundle")
-    copy_bundle(open_any(location, plain_http=options.plain_http), pulled)
-    return pulled
+    remote = open_any(location, plain_http=options.plain_http)
+    coming = arriving(remote, scratch / "bundle", between=options.only is not None, source=options.recompile)
+    arrival = stack.enter_context(coming)
+    return arrival.location, arrival

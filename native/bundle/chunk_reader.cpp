@@ -50,8 +50,9 @@ std::vector<std::byte> read_blob(const BlobLocations& locations, const Sha256Dig
   return bytes;
 }
 
-ChunkReader::ChunkReader(const Index& index, const BlobLocations& locations) : blobs_(index.blobs.size()) {
-  std::vector<bool> used(index.blobs.size(), false);
+ChunkReader::ChunkReader(const Index& index, const BlobLocations& locations, std::optional<Arrival> arrival)
+    : locations_(locations), arrival_(std::move(arrival)), count_(index.blobs.size()), blobs_(std::make_unique<Open[]>(count_)) {
+  std::vector<bool> used(count_, false);
   for (const Region& region : index.regions) {
     for (const std::vector<Chunk>* list : {&region.pre, &region.post}) {
       for (const Chunk& chunk : *list) {
@@ -59,14 +60,28 @@ ChunkReader::ChunkReader(const Index& index, const BlobLocations& locations) : b
       }
     }
   }
-  for (std::size_t i = 0; i < index.blobs.size(); ++i) {
-    if (!used[i]) continue;
-    const std::string name = digest_text(index.blobs[i].digest);
-    const BlobLocation* location = nullptr;
-    UniqueFd fd = open_blob(locations, name, location);
-    check_size(name, index.blobs[i].size, location->size);
-    blobs_[i] = Open{std::move(fd), location->path, location->offset, location->size};
+  for (std::size_t i = 0; i < count_; ++i) {
+    blobs_[i].blob = index.blobs[i];
+    if (used[i] && !arrival_) opened(static_cast<std::uint32_t>(i));
   }
+}
+
+const ChunkReader::Open& ChunkReader::opened(std::uint32_t blob) const {
+  if (blob >= count_) throw Error("bundle.malformed", "chunk of a blob that does not exist");
+  Open& open_blob = blobs_[blob];
+  std::call_once(open_blob.once, [&] { open(open_blob); });
+  return open_blob;
+}
+
+void ChunkReader::open(Open& open) const {
+  const std::string name = digest_text(open.blob.digest);
+  if (const auto it = locations_.find(name); arrival_ && it != locations_.end()) arrival_->wait_for(it->second.path);
+  const BlobLocation* location = nullptr;
+  open.fd = open_blob(locations_, name, location);
+  check_size(name, open.blob.size, location->size);
+  open.path = location->path;
+  open.offset = location->offset;
+  open.size = location->size;
 }
 
 void ChunkReader::read(const Chunk& chunk, std::span<std::byte> out, Check check) const {
@@ -76,7 +91,7 @@ void ChunkReader::read(const Chunk& chunk, std::span<std::byte> out, Check check
   } else {
     thread_local FrameDecoder decoder;
     thread_local std::vector<std::byte> frame;
-    const Open& blob = blobs_.at(chunk.blob);
+    const Open& blob = opened(chunk.blob);
     if (chunk.offset > blob.size || chunk.stored > blob.size - chunk.offset) throw Error("bundle.malformed", "chunk outside its blob");
     frame.resize(chunk.stored);
     if (!read_at(blob.fd.get(), blob.offset + chunk.offset, frame, blob.path)) {

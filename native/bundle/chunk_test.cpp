@@ -302,6 +302,20 @@ TEST_F(ChunkTest, OneFlippedBitIsFound) {
   }
 }
 
+TEST_F(ChunkTest, WithAnArrivalBlobsAreOpenedWhenTheyAreRead) {
+  const fs::path directory = sub("a");
+  const Bytes bytes = counting_bytes(1000);
+  const Index index = write_regions(directory, {bytes}, 1);
+  const fs::path path = directory / to_hex(index.blobs.at(0).digest);
+  fs::rename(path, directory / "elsewhere");
+  const ChunkReader reader(index, locations(index, directory), Arrival(directory / "no marker"));
+  Bytes out(1000);
+  EXPECT_EQ(code_of([&] { reader.read(index.regions[0].pre[0], out); }), "bundle.missing-blob");
+  fs::rename(directory / "elsewhere", path);  // what failed is tried again
+  EXPECT_EQ(code_of([&] { reader.read(index.regions[0].pre[0], out); }), "no error");
+  EXPECT_EQ(out, bytes);
+}
+
 TEST_F(ChunkTest, MissingAndTruncatedBlobsAreFoundAtOpening) {
   const fs::path directory = sub("a");
   const Index index = write_regions(directory, {counting_bytes(1000)}, 1);

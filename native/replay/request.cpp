@@ -144,6 +144,7 @@ Request request_from_json(const Json& document) {
     const Fields location(value, "request.blobs." + digest, kCode);
     request.blobs[digest] = {location.string("path"), location.u64("offset"), location.u64("size")};
   }
+  request.arriving = fields.string_or_null("arriving");
   if (fields.has("agent")) request.agent = fields.u32("agent", 1024);
   if (fields.has("timeout_s")) request.timeout_s = fields.number("timeout_s");
   if (!(request.timeout_s > 0 && request.timeout_s <= 7 * 86400.0)) fields.fail("timeout_s", "is not between 0 and a week");

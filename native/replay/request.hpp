@@ -73,6 +73,7 @@ struct Request {
   std::filesystem::path capture;
   std::filesystem::path index;
   BlobLocations blobs;
+  std::optional<std::filesystem::path> arriving;  // the marker of whoever still brings the chunk blobs; none: all are there
   std::uint32_t agent = 0;
   double timeout_s = 60;
   std::uint32_t max_mismatches = 16;

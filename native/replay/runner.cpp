@@ -272,7 +272,11 @@ class Runner {
 // Ends in the opposite order.
 struct Replayer::Opened {
   explicit Opened(const ReplayInput& input)
-      : device(open_device(input.request.agent)), reader(input.index, input.request.blobs) {}
+      : device(open_device(input.request.agent)), reader(input.index, input.request.blobs, arrival_of(input.request)) {}
+
+  static std::optional<Arrival> arrival_of(const Request& request) {
+    return request.arriving ? std::optional<Arrival>(*request.arriving) : std::nullopt;
+  }
 
   Runtime runtime;
   Device device;
