@@ -74,7 +74,7 @@ def test_an_answer_that_is_none(tmp_path: Path, tar_file: Path, where: str, answ
             assert isinstance(caught.value, TransportError)
             with pytest.raises(TransportError):
                 push(bundle, parse_reference(f"{fake.host}/a/b:v2"), patience=_QUICK)
-            assert set(fake.manifests) == {"v1"}
+            assert {name for name in fake.manifests if not name.startswith("sha256:")} == {"v1"}
 
 
 def test_a_token_server_that_fails_once_is_asked_again(tar_file: Path) -> None:
@@ -89,4 +89,4 @@ def test_a_token_server_that_fails_once_is_asked_again(tar_file: Path) -> None:
         fake.token_scheme, fake.fault = True, break_once
         push(open_bundle(str(tar_file)), parse_reference(f"{fake.host}/a/b:v1"), patience=_QUICK)
         assert len(asked) > 1
-        assert set(fake.manifests) == {"v1"}
+        assert {name for name in fake.manifests if not name.startswith("sha256:")} == {"v1"}
