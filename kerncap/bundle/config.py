@@ -16,8 +16,9 @@ from kerncap.bundle.documents import canonical_json, check_schema_version, parse
 from kerncap.bundle.manifest import SPEC_MAJOR, SPEC_VERSION
 from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
-KNOWN_FEATURES: frozenset[str] = frozenset({"alias", "sequence"})
-"""What `requires` may name: `alias`, memory that is mapped at more than one address; `sequence`, several dispatches."""
+KNOWN_FEATURES: frozenset[str] = frozenset({"alias", "sequence", "shuffle"})
+"""What `requires` may name: `alias`, memory that is mapped at more than one address; `sequence`, several dispatches;
+`shuffle`, frames of words whose bytes are shuffled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from kerncap.bundle.files import COPY_BYTES
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
+from kerncap.bundle.shuffle import unshuffle
 from kerncap.bundle.store import LocalStore, check_digest
 from kerncap.errors import BundleError
 
@@ -75,9 +76,10 @@ def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
     place = f"{bundle.name}: region {region}, chunk at {chunk.at}"
     reference = bundle.index.blobs[chunk.blob]
     blob = Descriptor(CHUNKS, reference.digest, reference.size)
-    # What comes from elsewhere is read whole, so that it can be checked.
+    # What comes from elsewhere is read whole, so that it can be checked; the first word of a shuffled chunk has its last
+    # byte near the end.
     here = isinstance(bundle.store, LocalStore)
-    length = wanted if here else chunk.length
+    length = wanted if here and chunk.width == 1 else chunk.length
     raw = bytearray()
     with bundle.store.open_frame(blob, chunk.offset, chunk.stored) as frame:
         try:
@@ -88,6 +90,7 @@ def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
             raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
     if len(raw) != length:
         raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
+    content = unshuffle(raw, chunk.width)
     if not here:
-        check_digest(raw, f"sha256:{chunk.raw_sha256}", what=place)
-    return bytes(raw[:wanted])
+        check_digest(content, f"sha256:{chunk.raw_sha256}", what=place)
+    return content[:wanted]

@@ -18,6 +18,8 @@ from kerncap.errors import A_NEWER_KERNCAP, BundleError
 
 KINDS = frozenset({"pool", "vmem", "lock", "svm", "variable"})
 SEGMENTS = frozenset({"device", "host", "kernarg"})
+WIDTHS = frozenset({1, 2, 4, 8})
+"""Of the words whose bytes a frame holds shuffled; 1: as they are."""
 
 _HEX64 = re.compile(r"[0-9a-f]{64}").fullmatch
 
@@ -30,7 +32,10 @@ class BlobRef:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`length` raw bytes at `at` of the region: a frame in blob number `blob`, or (None) the u64 `value` repeated."""
+    """`length` raw bytes at `at` of the region: a frame in blob number `blob`, or (None) the u64 `value` repeated.
+
+    The frame holds the bytes of words of `width` bytes shuffled (kerncap.bundle.shuffle).
+    """
 
     at: int
     length: int
@@ -39,6 +44,7 @@ class Chunk:
     offset: int
     stored: int
     value: int
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class Index:
         """Features that a reader must know to understand this index (bundle_spec/SPEC.md)."""
         used = {"alias": any(region.alias_of is not None for region in self.regions)}
         used["sequence"] = any(region.step or region.between for region in self.regions)
+        used["shuffle"] = any(chunk.width != 1 for _, _, chunk in self.chunks())
         return tuple(feature for feature, is_used in used.items() if is_used)
 
     @property
@@ -224,13 +231,25 @@ class _Reader:
             raise self._bad(place, "h is not 64 hex digits")
         if kind == "fill":
             value = self._int(node, "v", 0, (1 << 64) - 1, place)
+            if "w" in node:
+                raise self._bad(place, "a fill is not shuffled")
             return Chunk(at, length, raw, None, 0, 0, value)
         blob = self._int(node, "b", 0, len(self._blob_sizes) - 1, place)
         offset = self._int(node, "o", 0, limits.MAX_BLOB_BYTES, place)
         stored = self._int(node, "n", 1, limits.MAX_BLOB_BYTES, place)
         if offset + stored > self._blob_sizes[blob]:
             raise self._bad(place, f"ends behind its blob of {self._blob_sizes[blob]} bytes")
-        return Chunk(at, length, raw, blob, offset, stored, 0)
+        return Chunk(at, length, raw, blob, offset, stored, 0, self._width(node, place) if "w" in node else 1)
+
+    def _width(self, node: Any, place: str) -> int:
+        width = self._int(node, "w", 0, (1 << 64) - 1, place)
+        if width not in WIDTHS:
+            raise BundleError(
+                f"{self._what}: {place}: a width of {width} bytes of shuffled words is unknown here",
+                code="bundle.unknown-kind",
+                hint=A_NEWER_KERNCAP,
+            )
+        return width
 
     def _object(self, node: Any, place: str) -> None:
         if not isinstance(node, dict):

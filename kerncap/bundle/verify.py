@@ -22,6 +22,7 @@ from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.seal import content_digest
+from kerncap.bundle.shuffle import unshuffle
 from kerncap.bundle.sink import ProgressCall, no_progress
 from kerncap.bundle.store import BlobLocation, check_location
 from kerncap.errors import BundleError
@@ -153,6 +154,7 @@ def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: 
     """Decompress one frame in pieces: exactly `length` bytes, one frame, its checksum right."""
     file.seek(location.offset + chunk.offset)
     digest = hashlib.sha256()
+    shuffled = bytearray()
     left = chunk.length
     try:
         with open_stream(Window(file, chunk.stored)) as stream:
@@ -160,11 +162,16 @@ def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: 
                 left -= len(piece)
                 if left < 0:
                     break
-                digest.update(piece)
+                if chunk.width == 1:
+                    digest.update(piece)
+                else:
+                    shuffled += piece
     except zstandard.ZstdError as error:
         raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
     if left != 0:
         raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
+    if chunk.width != 1:
+        digest.update(unshuffle(shuffled, chunk.width))
     return digest.hexdigest()
 
 

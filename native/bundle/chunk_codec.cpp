@@ -13,12 +13,18 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "bundle/shuffle.hpp"
 
 namespace kerncap {
 namespace {
 
+// What a width is chosen by: pieces that are spread over the chunk.
+constexpr std::size_t kSamples = 8;
 constexpr std::size_t kSampleBytes = 16u << 10;
-constexpr std::size_t kSamples = 8;  // spread over the chunk
+constexpr std::size_t kLeastSampleBytes = 2u << 10;
+constexpr std::size_t kSampledPart = 128;  // a piece is this part of the chunk
+constexpr std::size_t kWholeBytes = kSamples * kSampleBytes;  // up to this size all of it is tried
+constexpr std::size_t kShuffleOverhead = 64;  // block headers beyond those of an unshuffled frame
 constexpr int kFastLevel = -1;
 constexpr int kStored = 0;
 
@@ -108,7 +114,7 @@ void write_fill(std::span<std::byte> out, std::uint64_t value) noexcept {
   }
 }
 
-std::size_t max_frame_bytes(std::size_t raw_size) noexcept { return ZSTD_compressBound(raw_size); }
+std::size_t max_frame_bytes(std::size_t raw_size) noexcept { return ZSTD_compressBound(raw_size) + kShuffleOverhead; }
 
 void FrameEncoder::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
 
@@ -117,10 +123,11 @@ FrameEncoder::FrameEncoder(int level) : level_(level), context_(ZSTD_createCCtx(
   if (level < -7 || level > 19) throw Error("usage.zstd-level", "zstd level " + std::to_string(level) + " is not in -7..19");
   check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1), "zstd");
   check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 1), "zstd");
+  check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level), "zstd");
 }
 
-std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, Frame& frame) {
-  check(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level), "zstd");
+std::size_t FrameEncoder::compress(std::span<const std::byte> raw, unsigned width, Frame& frame) {
+  if (width != 1) return compress_shuffled(raw, width, frame);
   const auto room = frame.room(ZSTD_compressBound(raw.size()));
   const std::size_t n = ZSTD_compress2(context_.get(), room.data(), room.size(), raw.data(), raw.size());
   check(n, "compression");
@@ -128,17 +135,70 @@ std::size_t FrameEncoder::compress(std::span<const std::byte> raw, int level, Fr
   return n;
 }
 
-void FrameEncoder::encode(std::span<const std::byte> raw, Frame& frame) {
-  if (level_ == kStored) return store(raw, frame);
-  if (raw.size() > 2 * kSamples * kSampleBytes && level_ > kFastLevel) {
-    std::size_t compressed = 0;
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      compressed += compress(raw.subspan((raw.size() - kSampleBytes) / (kSamples - 1) * i, kSampleBytes), level_, frame);
-    }
-    // ratio < 1.06, in integers
-    if (compressed * 106 > kSamples * kSampleBytes * 100) return store(raw, frame);
+// A block never holds bytes of two places of a word: what they have in common is how often each value comes, which zstd describes
+// once a block.
+std::size_t FrameEncoder::compress_shuffled(std::span<const std::byte> raw, unsigned width, Frame& frame) {
+  const auto shuffled = shuffled_.room(raw.size());
+  shuffle_bytes(raw, width, shuffled);
+  // A block more for each place, with a header and, where it does not compress, raw.
+  const auto room = frame.room(ZSTD_compressBound(raw.size()) + kShuffleOverhead);
+  ZSTD_outBuffer out{room.data(), room.size(), 0};
+  check(ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only), "zstd");
+  check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), raw.size()), "zstd");
+  const std::size_t words = raw.size() / width;
+  for (unsigned place = 0; place < width; ++place) {
+    const bool last = place + 1 == width;
+    const auto bytes = last ? shuffled.subspan(place * words) : shuffled.subspan(place * words, words);
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    const std::size_t left = ZSTD_compressStream2(context_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+    check(left, "compression");
+    if (left != 0 || in.pos != in.size) throw Error("internal", "a frame is larger than it can be");
   }
-  compress(raw, level_, frame);
+  frame.set_size(out.pos);
+  return out.pos;
+}
+
+// Nothing: none is worth it.
+std::optional<unsigned> FrameEncoder::choose_width(std::span<const std::byte> raw, Frame& frame) {
+  std::span<const std::byte> sample = raw;
+  if (raw.size() > kWholeBytes) {
+    // Whole words of every width, from places where words begin.
+    const std::size_t piece = std::clamp(raw.size() / kSampledPart, kLeastSampleBytes, kSampleBytes) / 8 * 8;
+    const auto room = sample_.room(kSamples * piece);
+    const std::size_t stride = (raw.size() - piece) / (kSamples - 1) / 8 * 8;
+    for (std::size_t i = 0; i < kSamples; ++i) std::ranges::copy(raw.subspan(stride * i, piece), room.subspan(i * piece).begin());
+    sample = room;
+  }
+  unsigned best = 1;
+  std::size_t least = 0;
+  for (const unsigned width : kShuffleWidths) {
+    const std::size_t n = compress(sample, width, frame);
+    // A wider word has to be worth the work of both sides.
+    if (width != 1 && n * 100 > least * 97) continue;
+    best = width;
+    least = n;
+  }
+  // ratio < 1.06, in integers
+  if (raw.size() > kWholeBytes && least * 106 > sample.size() * 100) return std::nullopt;
+  return best;
+}
+
+unsigned FrameEncoder::encode(std::span<const std::byte> raw, Frame& frame) {
+  unsigned width = 1;
+  if (level_ > kFastLevel && level_ != kStored) {
+    const auto chosen = choose_width(raw, frame);
+    if (!chosen) {
+      store(raw, frame);
+      return 1;
+    }
+    width = *chosen;
+  }
+  if (level_ == kStored) {
+    store(raw, frame);
+  } else {
+    compress(raw, width, frame);
+  }
+  return width;
 }
 
 void FrameDecoder::Free::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
@@ -147,7 +207,14 @@ FrameDecoder::FrameDecoder() : context_(ZSTD_createDCtx()) {
   if (!context_) throw std::bad_alloc();
 }
 
-void FrameDecoder::decode(std::span<const std::byte> frame, std::span<std::byte> raw) {
+void FrameDecoder::decode(std::span<const std::byte> frame, unsigned width, std::span<std::byte> raw) {
+  if (width == 1) return decompress(frame, raw);
+  const auto room = shuffled_.room(raw.size());
+  decompress(frame, room);
+  unshuffle_bytes(room, width, raw);
+}
+
+void FrameDecoder::decompress(std::span<const std::byte> frame, std::span<std::byte> raw) {
   // Source: RFC 8878, 3.1.1: magic number, then the frame header descriptor whose bit 2 says that a checksum follows.
   constexpr std::array<std::byte, 4> magic{std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f}, std::byte{0xfd}};
   if (frame.size() < 6 || !std::equal(magic.begin(), magic.end(), frame.begin())) corrupt("not a zstd frame");

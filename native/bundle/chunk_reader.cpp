@@ -97,7 +97,7 @@ void ChunkReader::read(const Chunk& chunk, std::span<std::byte> out, Check check
     if (!read_at(blob.fd.get(), blob.offset + chunk.offset, frame, blob.path)) {
       throw Error("bundle.truncated", printable(blob.path.native()) + " ends early");
     }
-    decoder.decode(frame, out);
+    decoder.decode(frame, chunk.width, out);
   }
   if (check == Check::digest && sha256(out) != chunk.raw_digest) {
     throw Error("bundle.digest-mismatch", "a chunk of " + std::to_string(chunk.length) + " bytes is not what its digest says");

@@ -382,18 +382,18 @@ TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
   frame.resize(ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), 1));  // no checksum
   Bytes out(raw.size());
   FrameDecoder decoder;
-  EXPECT_EQ(code_of([&] { decoder.decode(frame, out); }), "bundle.corrupt-chunk");
+  EXPECT_EQ(code_of([&] { decoder.decode(frame, 1, out); }), "bundle.corrupt-chunk");
   frame = encoded(1, raw);
-  decoder.decode(frame, out);
+  decoder.decode(frame, 1, out);
   EXPECT_EQ(out, raw);
   Bytes small(raw.size() - 1);
-  EXPECT_EQ(code_of([&] { decoder.decode(frame, small); }), "bundle.corrupt-chunk");
+  EXPECT_EQ(code_of([&] { decoder.decode(frame, 1, small); }), "bundle.corrupt-chunk");
   Bytes two = frame;
   two.insert(two.end(), frame.begin(), frame.end());
-  EXPECT_EQ(code_of([&] { decoder.decode(two, out); }), "bundle.corrupt-chunk");
-  EXPECT_EQ(code_of([&] { decoder.decode({}, out); }), "bundle.corrupt-chunk");
+  EXPECT_EQ(code_of([&] { decoder.decode(two, 1, out); }), "bundle.corrupt-chunk");
+  EXPECT_EQ(code_of([&] { decoder.decode({}, 1, out); }), "bundle.corrupt-chunk");
   for (std::size_t n = 0; n < frame.size(); ++n) {
-    EXPECT_EQ(code_of([&] { decoder.decode(std::span(frame).first(n), out); }), "bundle.corrupt-chunk") << n;
+    EXPECT_EQ(code_of([&] { decoder.decode(std::span(frame).first(n), 1, out); }), "bundle.corrupt-chunk") << n;
   }
 }
 
@@ -404,7 +404,7 @@ TEST(FrameEncoder, LevelZeroStores) {
     for (std::size_t i = 0; i < size; ++i) raw[i] = static_cast<std::byte>(i * 7 + i / 251);
     const Bytes frame = encoded(0, raw);
     EXPECT_EQ(frame.size(), size + 3 * (1 + (size - 1) / 131072) + 13) << size;
-    FrameDecoder().decode(frame, got);
+    FrameDecoder().decode(frame, 1, got);
     EXPECT_EQ(got, raw) << size;
   }
 }

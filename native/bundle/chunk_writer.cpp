@@ -275,7 +275,7 @@ class ChunkWriter::Impl {
     raw.resize(job.chunk.length);
     bool whole = true;
     try {
-      decoder.decode(frame, raw);
+      decoder.decode(frame, job.chunk.width, raw);
     } catch (const Error&) {
       whole = false;
     }
@@ -293,7 +293,7 @@ class ChunkWriter::Impl {
       return;
     }
     job.chunk.kind = Chunk::Kind::zstd;
-    encoder.encode(job.raw, job.frame);
+    job.chunk.width = encoder.encode(job.raw, job.frame);
   }
 
   void write() noexcept {

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "bundle/chunk_codec.hpp"
+#include "bundle/shuffle.hpp"
 
 namespace kerncap {
 namespace {
@@ -55,6 +56,7 @@ Json chunk_to_json(const Chunk& chunk, bool with_at) {
     out["b"] = chunk.blob;
     out["o"] = chunk.offset;
     out["n"] = chunk.stored;
+    if (chunk.width != 1) out["w"] = chunk.width;
   }
   return out;
 }
@@ -77,6 +79,7 @@ Chunk chunk_from_json(const Json& value, const std::string& where, const std::ve
   if (kind == "fill") {
     chunk.kind = Chunk::Kind::fill;
     chunk.fill_value = fields.u64("v");
+    if (fields.has("w")) fields.fail("w", "a fill is not shuffled");
     return chunk;
   }
   if (kind != "zstd") throw Error("bundle.unknown-kind", where + ": unknown chunk kind \"" + printable(kind) + "\"");
@@ -88,6 +91,11 @@ Chunk chunk_from_json(const Json& value, const std::string& where, const std::ve
   const std::uint64_t blob_bytes = blobs[chunk.blob].size;
   if (chunk.stored == 0 || chunk.offset > blob_bytes || chunk.stored > blob_bytes - chunk.offset) {
     fields.fail("n", "the frame does not lie within its blob of " + std::to_string(blob_bytes) + " bytes");
+  }
+  if (fields.has("w")) {
+    const std::uint64_t width = fields.u64("w");
+    if (!is_shuffle_width(width)) throw Error("bundle.unknown-kind", where + ": unknown width of shuffled words " + std::to_string(width));
+    chunk.width = static_cast<std::uint32_t>(width);
   }
   return chunk;
 }

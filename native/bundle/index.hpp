@@ -42,6 +42,7 @@ struct Chunk {
   std::uint32_t blob = 0;        // zstd: index into Index::blobs
   std::uint64_t offset = 0;      // zstd: first byte of the frame in the blob
   std::uint64_t stored = 0;      // zstd: bytes of the frame
+  std::uint32_t width = 1;       // zstd: of the words whose bytes are shuffled in the frame (shuffle.hpp)
   bool operator==(const Chunk&) const = default;
 };
 

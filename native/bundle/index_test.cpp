@@ -69,6 +69,20 @@ TEST(Index, RoundTrip) {
   EXPECT_EQ(read(to_json(index)), index);
 }
 
+TEST(Index, WidthOfShuffledWords) {
+  Json changed = document();
+  EXPECT_EQ(read(changed).regions[0].pre[1].width, 1u);
+  EXPECT_FALSE(to_json(read(changed))["regions"][0]["pre"][1].contains("w"));  // as before there were widths
+  for (const unsigned width : {1u, 2u, 4u, 8u}) {
+    changed["regions"][0]["pre"][1]["w"] = width;
+    EXPECT_EQ(read(changed).regions[0].pre[1].width, width);
+    EXPECT_EQ(read(to_json(read(changed))), read(changed));
+  }
+  for (const std::uint64_t width : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{16}, (std::uint64_t{1} << 32) + 2}) {
+    EXPECT_EQ(code_after([&](Json& d) { d["regions"][0]["pre"][1]["w"] = width; }), "bundle.unknown-kind") << width;
+  }
+}
+
 TEST(Index, RefusesHostileDocuments) {
   using Change = std::function<void(Json&)>;
   const std::vector<std::pair<const char*, Change>> cases = {
@@ -97,6 +111,9 @@ TEST(Index, RefusesHostileDocuments) {
       {"frame behind the end", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 51; }},
       {"offset wraps", [](Json& d) { d["regions"][0]["pre"][1]["o"] = ~std::uint64_t{0}; }},
       {"frame of 0 bytes", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 0; }},
+      {"negative width", [](Json& d) { d["regions"][0]["pre"][1]["w"] = -2; }},
+      {"width of no number", [](Json& d) { d["regions"][0]["pre"][1]["w"] = nullptr; }},
+      {"width of a fill", [](Json& d) { d["regions"][0]["pre"][0]["w"] = 2; }},
       {"post off the chunk grid", [](Json& d) { d["regions"][0]["post"][0]["at"] = 4095; }},
       {"post outside", [](Json& d) { d["regions"][0]["post"][1]["at"] = 1 << 20; }},
       {"post twice", [](Json& d) { d["regions"][0]["post"][1] = d["regions"][0]["post"][0]; }},

@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "unit"), str(Path(__file__).resolve().parents[2])]
 
-from craft import Parts, code_tar, dump, frame, sound_parts  # noqa: E402
+from craft import Parts, code_tar, dump, frame, shuffled, sound_parts  # noqa: E402
 from synthetic import fill, region, sha256  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "bundle_spec" / "conformance"
@@ -103,8 +103,9 @@ def _replace_first_frame(parts: Parts, change: Callable[[bytes], bytes]) -> None
     delta = len(new) - chunk["n"]
     parts.blobs[0] = new + parts.blobs[0][chunk["n"] :]
     chunk["n"] = len(new)
-    for node in (parts.index["regions"][0]["post"][0], parts.index["regions"][1]["pre"][0]):
-        node["o"] += delta
+    for node in (*parts.index["regions"][0]["post"], *parts.index["regions"][1]["pre"]):
+        if node["k"] == "zstd":
+            node["o"] += delta
     parts.index["blobs"][0] = {"digest": "sha256:" + sha256(parts.blobs[0]), "size": len(parts.blobs[0])}
 
 
@@ -139,6 +140,25 @@ def _mapped_twice(**members: Any) -> Change:
 def _mapped_twice_unsaid(parts: Parts) -> None:
     _mapped_twice()(parts)
     parts.config.update(requires=[])
+
+
+def _shuffle(width: int, *, said: bool = True, tail: int = 0, **members: Any) -> Change:
+    """The first chunk is stored shuffled; with `tail` it has some bytes more than whole words, its post chunk too."""
+
+    def change(parts: Parts) -> None:
+        raw = bytes(range(256)) * 16
+        node = parts.index["regions"][0]
+        if tail:
+            raw += bytes(range(tail))
+            node["size"] += tail
+            node["post"] = [{"at": 0, **fill(7, len(raw))}]
+        else:
+            node["post"] = []
+        _replace_first_frame(parts, lambda data: frame(shuffled(raw, width)))
+        node["pre"][0].update({"l": len(raw), "h": sha256(raw), "w": width} | members)
+        parts.config.update(requires=["shuffle"] if said else [])
+
+    return change
 
 
 _BARRIER = {"type": "and", "barrier": True, "waits_for": [0, 1]}
@@ -205,6 +225,9 @@ VALID: tuple[Case, ...] = (
     Case("mapped-twice", _mapped_twice()),
     Case("sequence", _sequence(states="end")),
     Case("sequence-with-every-state", _sequence()),
+    *(Case(f"shuffled-by-{width}", _shuffle(width)) for width in (2, 4, 8)),
+    Case("shuffled-with-a-rest", _shuffle(8, tail=5)),
+    Case("shuffled-by-1", _chunk("pre", 0, w=1)),
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 
@@ -249,6 +272,7 @@ _CONFIG = (
     Case("config-target-lies", _config(target="gfx90a"), "bundle.inconsistent"),
     Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
     Case("alias-unsaid", _mapped_twice_unsaid, "bundle.inconsistent"),
+    Case("shuffle-unsaid", _shuffle(2, said=False), "bundle.inconsistent"),
     Case("sequence-unsaid", _sequence(_config(requires=[])), "bundle.inconsistent"),
     Case("code-object-of-no-dispatch", _set("more_hsacos", [b"\x7fELF"]), "bundle.inconsistent"),
     Case("code-object-left-out", _sequence(_set("more_hsacos", [])), "bundle.inconsistent"),
@@ -305,6 +329,13 @@ INDEX = (
     Case("region-kind-unknown", _region(0, kind="quantum"), "bundle.unknown-kind"),
     Case("segment-unknown", _region(0, segment="moon"), "bundle.unknown-kind"),
     Case("chunk-kind-unknown", _chunk("pre", 0, k="lz4"), "bundle.unknown-kind"),
+    Case("width-unknown", _shuffle(2, w=16), "bundle.unknown-kind"),
+    Case("width-zero", _shuffle(2, w=0), "bundle.unknown-kind"),
+    Case("width-of-64-bits", _shuffle(2, w=(1 << 32) + 2), "bundle.unknown-kind"),
+    Case("width-negative", _shuffle(2, w=-2), "bundle.malformed"),
+    Case("width-a-float", _shuffle(2, w=2.0), "bundle.malformed"),
+    Case("width-null", _shuffle(2, w=None), "bundle.malformed"),
+    Case("width-of-a-fill", _chunk("pre", 1, w=2), "bundle.malformed"),
     Case("region-size-huge", _region(0, size=1 << 60), "bundle.malformed"),
     Case("region-size-zero", _region(0, size=0), "bundle.malformed"),
     Case("region-behind-address-space", _region(1, va=(1 << 64) - 8), "bundle.malformed"),
@@ -356,6 +387,7 @@ _CONTENT = (
     Case("content-digest-lies", _set("content_digest", "sha256:" + "0" * 64), "bundle.inconsistent", "verify"),
     Case("raw-digest-lies", _chunk("pre", 0, h=sha256(b"something else")), "bundle.digest-mismatch", "deep"),
     Case("fill-lies", _chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
+    Case("width-lies", _shuffle(2, w=4), "bundle.digest-mismatch", "deep"),
     Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt-chunk", "deep"),
     Case("frame-checksum", _flip_frame_bit, "bundle.corrupt-chunk", "deep"),
 )

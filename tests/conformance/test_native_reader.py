@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import CAPTURE, INDEX, SEQUENCE, VERSIONS, Case, build
+from cases import CAPTURE, INDEX, SEQUENCE, VALID, VERSIONS, Case, build
 from containers import DevContainer
 from craft import Parts
 from synthetic import store, write_json
@@ -42,6 +42,11 @@ def _refusal(parts: Parts, container: DevContainer, folder: Path) -> tuple[int, 
 def test_a_sound_capture_gets_as_far_as_its_code_object(dev_container: DevContainer, tmp_path: Path) -> None:
     """Its 64 bytes are no real code object: the documents before it were accepted."""
     assert _refusal(build(Case("sound", lambda parts: None)), dev_container, tmp_path) == (4, "bundle.bad-code-object")
+
+
+@pytest.mark.parametrize("case", [case for case in VALID if "shuffled" in case.name], ids=lambda case: case.name)
+def test_both_readers_know_the_widths(case: Case, dev_container: DevContainer, tmp_path: Path) -> None:
+    assert _refusal(build(case), dev_container, tmp_path) == (4, "bundle.bad-code-object")
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)

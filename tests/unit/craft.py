@@ -49,6 +49,12 @@ def code_tar(*members: tuple[str, bytes | tarfile.TarInfo]) -> bytes:
     return frame(out.getvalue())
 
 
+def shuffled(raw: bytes, width: int) -> bytes:
+    """Written out from SPEC.md, 5, a second time."""
+    words = len(raw) // width
+    return b"".join(raw[j : words * width : width] for j in range(width)) + raw[words * width :]
+
+
 @dataclass
 class Parts:
     """A sound bundle in pieces. `blobs` are the chunk blobs; `fix_*` may be switched off to break a digest or size."""
