@@ -15,6 +15,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,6 +25,10 @@ from typing import Any
 import zstandard
 
 _ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_ROOT)]
+
+from kerncap.bundle.shuffle import unshuffle  # noqa: E402
+
 TARGET = "gfx942"
 DATA = ("noise", "narrow")
 # Bars.
@@ -86,7 +91,8 @@ class Application:
             with (store / index["blobs"][chunk["b"]]["digest"].removeprefix("sha256:")).open("rb") as file:
                 file.seek(chunk["o"])
                 frame = file.read(chunk["n"])
-            out.append(zstandard.ZstdDecompressor().decompress(frame, max_output_size=chunk["l"]))
+            data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=chunk["l"])
+            out.append(unshuffle(data, chunk.get("w", 1)))
         return out
 
     def close(self) -> None:

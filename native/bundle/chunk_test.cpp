@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <set>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -201,9 +202,61 @@ TEST_F(ChunkTest, RoundTripThroughTheIndex) {
 TEST_F(ChunkTest, SameBytesWhateverTheThreads) {
   const auto regions = some_regions();
   const Index one = write_regions(sub("one"), regions, 1);
-  const Index four = write_regions(sub("four"), regions, 4);
-  EXPECT_EQ(one, four);
-  EXPECT_EQ(names_in(sub("one")), names_in(sub("four")));
+  for (const unsigned threads : {2u, 3u, 4u, 16u}) {
+    const std::string name = std::to_string(threads);
+    EXPECT_EQ(write_regions(sub(name.c_str()), regions, threads), one) << threads;
+    EXPECT_EQ(names_in(sub(name.c_str())), names_in(sub("one"))) << threads;
+  }
+}
+
+std::uint64_t bytes_in(const fs::path& directory) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(directory)) bytes += entry.file_size();
+  return bytes;
+}
+
+TEST_F(ChunkTest, EqualChunksAreStoredOnce) {
+  const Bytes once = random_bytes(2 * kTestChunk, 1);
+  Bytes again = random_bytes(4 * kTestChunk, 2);
+  std::ranges::copy(std::span(once).first(kTestChunk), again.begin() + kTestChunk);
+  std::ranges::copy(std::span(once).last(kTestChunk), again.begin() + 3 * kTestChunk);
+  const std::vector<Bytes> regions = {once, again, once};
+  const Index index = write_regions(sub("a"), regions, 4);
+  expect_equal(index_from_json(to_json(index)), sub("a"), regions);
+  const auto& [first, second, third] = std::tie(index.regions[0].pre, index.regions[1].pre, index.regions[2].pre);
+  EXPECT_EQ(second[1].blob, first[0].blob);
+  EXPECT_EQ(second[1].offset, first[0].offset);
+  EXPECT_EQ(second[1].at, kTestChunk);
+  EXPECT_EQ(third, first);
+  EXPECT_LT(bytes_in(sub("a")), 4 * kTestChunk + 1000);
+  EXPECT_EQ(index, write_regions(sub("b"), regions, 1));
+}
+
+// Many equal ones at the same time: whichever thread is first.
+TEST_F(ChunkTest, EqualChunksInARow) {
+  const Bytes bytes = random_bytes(kTestChunk, 3);
+  Bytes many;
+  for (int i = 0; i < 40; ++i) many.insert(many.end(), bytes.begin(), bytes.end());
+  const Index index = write_regions(sub("a"), {many}, 8);
+  EXPECT_EQ(index, write_regions(sub("b"), {many}, 1));
+  EXPECT_LT(bytes_in(sub("a")), kTestChunk + 1000);
+  expect_equal(index, sub("a"), {many});
+}
+
+TEST_F(ChunkTest, WhatChangedIntoSomethingKnownIsNotStored) {
+  const Bytes source = random_bytes(kTestChunk, 1), target = random_bytes(kTestChunk, 2);
+  ChunkWriter writer(sub("a"), options(2));
+  writer.begin_region(source.size());
+  const ChunkTicket first = writer.submit(0, source);
+  writer.begin_region(target.size());
+  const ChunkTicket second = writer.submit(0, target);
+  second.wait();
+  const ChunkTicket copied = writer.submit(0, source, second.fingerprint());
+  copied.wait();
+  writer.finish();
+  EXPECT_FALSE(copied.unchanged());
+  EXPECT_EQ(copied.chunk(), first.chunk());
+  EXPECT_LT(bytes_in(sub("a")), 2 * kTestChunk + 1000);
 }
 
 TEST_F(ChunkTest, EqualBlobsAreOneFile) {
@@ -360,7 +413,7 @@ TEST_F(ChunkTest, MemoryIsBounded) {
     tickets.push_back(writer.submit(i * chunk, raw));
     tickets.back().wait();
   }
-  EXPECT_EQ(writer.finish().size(), chunk * chunks / (64u << 20));
+  EXPECT_EQ(writer.finish().size(), 5u);  // of 60 MiB, in which chunks begin
   EXPECT_LT(most_memory_kib() - before, 64u << 10);
 }
 #endif

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -29,6 +30,16 @@ namespace {
 // Which blob a chunk goes to: chunks with the same key share one. Key 0 is the shared blob of small regions, which is
 // replaced by the next when it is full.
 using BlobKey = std::uint64_t;
+
+// What two chunks with the same bytes have in common.
+struct Content {
+  Fingerprint fingerprint;
+  std::uint64_t length = 0;
+  bool operator==(const Content&) const = default;
+};
+struct ContentHash {
+  std::size_t operator()(const Content& content) const noexcept { return content.fingerprint.low; }
+};
 
 // The threads live inside the application: its signal handlers must never run on them.
 class BlockSignals {
@@ -58,6 +69,8 @@ struct ChunkTicketState {
   Fingerprint fingerprint{};
   bool unchanged = false;
   bool encoded = false;
+  // Set by a worker or the writer thread: the first chunk with these bytes, whose frame is this one's too
+  const ChunkTicketState* same = nullptr;
   // Set by the writer thread
   bool written = false;
   Chunk chunk;
@@ -72,6 +85,7 @@ void ChunkTicket::wait() const {
   state_->changed.wait(lock, [this] { return state_->encoded; });
   if (state_->failure) std::rethrow_exception(state_->failure);
 }
+std::uint64_t ChunkTicket::length() const noexcept { return state_->chunk.length; }
 const Fingerprint& ChunkTicket::fingerprint() const { return state_->fingerprint; }
 bool ChunkTicket::unchanged() const { return state_->unchanged; }
 const Chunk& ChunkTicket::chunk() const { return state_->chunk; }
@@ -141,7 +155,14 @@ class ChunkWriter::Impl {
       number[i] = it->second;
     }
     for (const auto& ticket : tickets_) {
-      if (ticket->chunk.kind == Chunk::Kind::zstd && !ticket->unchanged) ticket->chunk.blob = number[ticket->chunk.blob];
+      if (ticket->chunk.kind != Chunk::Kind::zstd || ticket->unchanged) continue;
+      if (ticket->same == nullptr) {
+        ticket->chunk.blob = number[ticket->chunk.blob];
+      } else {  // an earlier one: it has its number already
+        const std::uint64_t at = ticket->chunk.at;
+        ticket->chunk = ticket->same->chunk;
+        ticket->chunk.at = at;
+      }
     }
     tickets_.clear();
     return blobs;
@@ -232,7 +253,7 @@ class ChunkWriter::Impl {
     std::vector<std::vector<ChunkTicketState*>> chunks(closed_.size());
     std::map<std::pair<std::uint64_t, std::uint64_t>, Sha256Digest> fills;
     for (const auto& ticket : tickets_) {
-      if (ticket->unchanged) continue;
+      if (ticket->unchanged || ticket->same != nullptr) continue;
       if (ticket->chunk.kind == Chunk::Kind::zstd) {
         chunks.at(ticket->chunk.blob).push_back(ticket.get());
       } else {
@@ -283,7 +304,7 @@ class ChunkWriter::Impl {
     job.chunk.raw_digest = sha256(raw);
   }
 
-  static void encode(ChunkTicketState& job, FrameEncoder& encoder) {
+  void encode(ChunkTicketState& job, FrameEncoder& encoder) {
     job.fingerprint = fingerprint_of(job.raw);
     job.unchanged = job.unless == job.fingerprint;
     if (job.unchanged) return;
@@ -293,6 +314,12 @@ class ChunkWriter::Impl {
       return;
     }
     job.chunk.kind = Chunk::Kind::zstd;
+    // Only chunks before this one are there by now. One that is not there yet is found when its turn comes.
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = stored_.find(Content{job.fingerprint, job.chunk.length}); known != stored_.end()) job.same = known->second;
+    }
+    if (job.same != nullptr) return;
     job.chunk.width = encoder.encode(job.raw, job.frame);
   }
 
@@ -308,7 +335,7 @@ class ChunkWriter::Impl {
         head = in_order_.front();
       }
       try {
-        if (!head->frame.empty()) write_frame(*head);
+        if (!head->frame.empty() && is_first(*head)) write_frame(*head);
       } catch (...) {
         fail(std::current_exception());
         return;
@@ -326,6 +353,14 @@ class ChunkWriter::Impl {
   static bool is_encoded(ChunkTicketState& ticket) {
     const std::lock_guard lock(ticket.mutex);
     return ticket.encoded && !ticket.failure;
+  }
+
+  // In the order of submission, so that it does not depend on the threads.
+  bool is_first(ChunkTicketState& head) {
+    const std::lock_guard lock(mutex_);
+    const auto [known, is_new] = stored_.try_emplace(Content{head.fingerprint, head.chunk.length}, &head);
+    if (!is_new) head.same = known->second;
+    return is_new;
   }
 
   struct OpenBlob {
@@ -373,6 +408,7 @@ class ChunkWriter::Impl {
   std::exception_ptr failure_;
   bool finishing_ = false;
   std::vector<std::shared_ptr<ChunkTicketState>> tickets_;
+  std::unordered_map<Content, const ChunkTicketState*, ContentHash> stored_;  // what there is a frame of
   std::vector<Frame> spare_;                 // memory for the next frames
   std::vector<std::unique_ptr<BlobFile>> closed_;
   // Writer thread's, then finish()'s

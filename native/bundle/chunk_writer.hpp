@@ -9,6 +9,7 @@
 //   auto changed = writer.submit(at, staging, ticket.fingerprint());  // writes nothing if the bytes are the same
 //   index.blobs = writer.finish();                   // then ticket.chunk() is final
 //
+// The same bytes are stored once: a chunk that is like an earlier one, of whatever region and state, shares its frame.
 // What is written depends only on the order of submissions, never on the number of threads, and is on the disk after
 // sync_blobs() only. Declare the staging buffers
 // before the writer: when something throws, the writer must end first, since its threads may still read them.
@@ -30,8 +31,8 @@ namespace kerncap {
 
 struct ChunkWriterOptions {
   int zstd_level = 1;
-  std::uint64_t chunk_bytes = 4u << 20;
-  std::uint64_t blob_bytes = 64u << 20;            // raw bytes of a region that one blob covers
+  std::uint64_t chunk_bytes = 4u << 20;            // at most
+  std::uint64_t blob_bytes = 60u << 20;            // of a region, in which the chunks of one blob begin: at most 64 MiB raw
   std::uint64_t shared_region_bytes = 64u << 10;   // smaller regions share blobs
   unsigned threads = 2;
 };
@@ -44,6 +45,7 @@ class ChunkTicket {
   explicit ChunkTicket(std::shared_ptr<ChunkTicketState> state) : state_(std::move(state)) {}
   // Until the raw bytes are no longer needed. Throws what went wrong in a worker, if anything did.
   void wait() const;
+  std::uint64_t length() const noexcept;  // raw bytes
   // After wait().
   const Fingerprint& fingerprint() const;
   bool unchanged() const;  // the bytes have the fingerprint given to submit(): nothing was stored, chunk() must not be used

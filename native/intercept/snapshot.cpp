@@ -13,7 +13,7 @@
 namespace kerncap::intercept {
 namespace {
 
-constexpr std::size_t copies_in_flight = 2;
+constexpr std::size_t copies_in_flight = 2;  // what a buffer leaves is taken over before all others have been in use
 constexpr int settle_rounds = 8;
 constexpr auto settle_limit = std::chrono::seconds(5);  // after which no further round begins
 
@@ -63,6 +63,9 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
     entry.kernarg = kernarg;
   }
   find_aliases();
+  std::uint64_t all_bytes = 0;
+  for (const Entry& entry : entries_) all_bytes += entry.original == nullptr ? entry.region.size : 0;
+  cutter_ = Cutter(CutRule::for_bytes(all_bytes));
   if (held_ == nullptr) return;
   std::vector<HeldState::Extent> extents;
   for (const Entry& entry : entries_) extents.push_back({entry.region.va, entry.original == nullptr ? entry.region.size : 0});
@@ -108,29 +111,58 @@ void Snapshot::complete(Pending pending, Reading reading) {
     entry.moved = held_->store(static_cast<std::size_t>(&entry - entries_.data()), pending.at, bytes) || entry.moved;
     return;
   }
-  if (!entry.begun) writer().begin_region(entry.region.size);
-  entry.begun = true;
-  const auto index = static_cast<std::size_t>(pending.at / staging_.buffer_bytes());
+  submit(entry, *pending.buffer, pending.at, bytes, reading);
+}
+
+// The chunks that end in these bytes, the next ones of the region; what is left waits for those behind it.
+void Snapshot::submit(Entry& entry, StagingBuffer& buffer, std::uint64_t at, std::span<const std::byte> bytes, Reading reading) {
+  if (!entry.begun) {
+    writer().begin_region(entry.region.size);
+    entry.begun = true;
+    entry.next = 0;
+    cutter_.begin();
+    left_ = {};
+  }
+  const bool last = at + bytes.size() == entry.region.size;
+  at -= left_.size();
+  left_ = buffer.join(left_, bytes);
+  while (!left_.empty()) {
+    const std::size_t length = chunk_length(entry, left_, last, reading);
+    if (length == 0) break;
+    buffer.holds(submit_chunk(entry, at, left_.first(length), reading));
+    ++entry.next;
+    at += length;
+    left_ = left_.subspan(length);
+  }
+}
+
+// 0: more bytes are needed. The first state is cut by its content, every other one where the first was.
+std::size_t Snapshot::chunk_length(const Entry& entry, std::span<const std::byte> bytes, bool last, Reading reading) {
+  if (reading == Reading::Pre) return cutter_.next(bytes, last);
+  const std::uint64_t length = entry.pre.at(entry.next).length();
+  return length <= bytes.size() ? static_cast<std::size_t>(length) : 0;
+}
+
+ChunkTicket Snapshot::submit_chunk(Entry& entry, std::uint64_t at, std::span<const std::byte> raw, Reading reading) {
   ChunkTicket ticket;
   switch (reading) {
     case Reading::Pre:
-      ticket = entry.pre.emplace_back(writer().submit(pending.at, bytes));
+      ticket = entry.pre.emplace_back(writer().submit(at, raw));
       break;
     case Reading::Between:
-      ticket = writer().submit(pending.at, bytes, entry.before(index).fingerprint());
-      entry.post.emplace_back(pending.at, ticket);
+      ticket = writer().submit(at, raw, entry.before(entry.next).fingerprint());
+      entry.post.emplace_back(at, ticket);
       break;
     case Reading::Post:
-      ticket = writer().submit(pending.at, bytes, entry.pre[index].fingerprint());
-      entry.post.emplace_back(pending.at, ticket);
+      ticket = writer().submit(at, raw, entry.pre[entry.next].fingerprint());
+      entry.post.emplace_back(at, ticket);
       break;
     case Reading::Again:
-      ticket = writer().submit(pending.at, bytes, entry.current(index).fingerprint());
+      ticket = writer().submit(at, raw, entry.current(entry.next).fingerprint());
       entry.again.push_back(ticket);
       break;
   }
-  pending.buffer->ticket = std::move(ticket);
-  pending.buffer->submitted = true;
+  return ticket;
 }
 
 void Snapshot::read_region(Entry& entry, Reading reading) {
@@ -143,8 +175,6 @@ void Snapshot::read_region(Entry& entry, Reading reading) {
       if (entry.failed) return;
     }
     StagingBuffer& buffer = staging_.next();
-    if (buffer.submitted) buffer.ticket.wait();
-    buffer.submitted = false;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), entry.region.size - at));
     buffer.start(entry.region, at, size, reader_for(entry.region), topology_.first_cpu());
     pending_.push_back({&entry, &buffer, at, size});
@@ -240,17 +270,15 @@ void Snapshot::take_pre() {
 void Snapshot::keep_pre() {
   for (const bool device : {true, false}) {
     for (Entry* entry : stored(false, device)) {
-      writer().begin_region(entry->region.size);
+      entry->begun = false;
       const auto number = static_cast<std::size_t>(entry - entries_.data());
       for (std::uint64_t at = 0; at < entry->region.size; at += staging_.buffer_bytes()) {
         poll_();
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(staging_.buffer_bytes(), entry->region.size - at));
         StagingBuffer& buffer = staging_.next();
-        if (buffer.submitted) buffer.ticket.wait();
         const auto bytes = buffer.room(size);
         held_->read(number, at, bytes);
-        buffer.ticket = entry->pre.emplace_back(writer().submit(at, bytes));
-        buffer.submitted = true;
+        submit(*entry, buffer, at, bytes, Reading::Pre);
       }
     }
   }
@@ -347,8 +375,6 @@ std::optional<std::vector<std::byte>> Snapshot::read(std::uint64_t va, std::size
   if (found == entries_.end()) return read_host(va, size);
   if (size > staging_.buffer_bytes()) return std::nullopt;
   StagingBuffer& buffer = staging_.next();
-  if (buffer.submitted) buffer.ticket.wait();
-  buffer.submitted = false;
   buffer.start(found->region, va - found->region.va, size, reader_for(found->region), topology_.first_cpu());
   std::string failure;
   const auto bytes = buffer.finish(failure);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bundle/chunk_writer.hpp"
+#include "bundle/cutter.hpp"
 #include "bundle/index.hpp"
 #include "intercept/control.hpp"
 #include "intercept/held_state.hpp"
@@ -84,6 +85,7 @@ class Snapshot {
     bool moved = false;      // the last reading was not like the one before
     bool unsettled = false;  // in one of the states
     std::vector<ChunkTicket> again;
+    std::size_t next = 0;  // chunk of the reading under way
     Entry* original = nullptr;  // whose memory this is another mapping of: it is read there
 
     ChunkTicket& current(std::size_t chunk);  // in the state that is being read
@@ -105,6 +107,9 @@ class Snapshot {
   void settle();
   void read_region(Entry& entry, Reading reading);
   void complete(Pending pending, Reading reading);
+  void submit(Entry& entry, StagingBuffer& buffer, std::uint64_t at, std::span<const std::byte> bytes, Reading reading);
+  std::size_t chunk_length(const Entry& entry, std::span<const std::byte> bytes, bool last, Reading reading);
+  ChunkTicket submit_chunk(Entry& entry, std::uint64_t at, std::span<const std::byte> raw, Reading reading);
   void complete_all(Reading reading);
   const Entry* holding(std::uint64_t va) const;
   std::vector<const Entry*> readable() const;
@@ -121,6 +126,8 @@ class Snapshot {
   const ChunkWriterOptions options_;
   std::vector<Entry> entries_;
   std::deque<Pending> pending_;
+  Cutter cutter_;
+  std::span<const std::byte> left_;  // in the buffer before: the beginning of a chunk
   std::vector<Unreadable> unreadable_;
   std::size_t states_between_ = 0;
   double post_s_ = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "intercept/hsa_api.hpp"
@@ -78,8 +80,23 @@ std::span<const std::byte> StagingBuffer::finish(std::string& failure) {
   return {device_ ? pinned_ : mapped_, size_};
 }
 
+std::span<const std::byte> StagingBuffer::join(std::span<const std::byte> before, std::span<const std::byte> bytes) {
+  if (before.empty()) return bytes;
+  if (bytes.data() == pinned_) {
+    std::memcpy(pinned_ - before.size(), before.data(), before.size());
+  } else if (!write_from(fd_, fd_offset_ - before.size(), reinterpret_cast<std::uint64_t>(before.data()), before.size())) {
+    throw Error("internal", "staging: a buffer is gone");
+  }
+  return {bytes.data() - before.size(), before.size() + bytes.size()};
+}
+
+void StagingBuffer::release() {
+  for (const ChunkTicket& ticket : std::exchange(tickets_, {})) ticket.wait();
+}
+
+// In front of each buffer is room for what the one before it left.
 Staging::Staging(const Topology& topology, std::size_t buffer_bytes, std::size_t count)
-    : buffer_bytes_(buffer_bytes), total_bytes_(buffer_bytes * count), file_(memory_file(total_bytes_)) {
+    : buffer_bytes_(buffer_bytes), total_bytes_(2 * buffer_bytes * count), file_(memory_file(total_bytes_)) {
   void* mapped = ::mmap(nullptr, total_bytes_, PROT_READ, MAP_SHARED, file_.get(), 0);
   if (mapped == MAP_FAILED) throw system_error("mmap", errno);
   mapped_ = static_cast<std::byte*>(mapped);
@@ -91,7 +108,7 @@ Staging::Staging(const Topology& topology, std::size_t buffer_bytes, std::size_t
   check(hsa().amd.hsa_amd_agents_allow_access_fn(static_cast<std::uint32_t>(gpus.size()), gpus.data(), nullptr, pinned),
         "staging: hsa_amd_agents_allow_access");
   for (std::size_t i = 0; i < count; ++i) {
-    const auto offset = i * buffer_bytes;
+    const auto offset = (2 * i + 1) * buffer_bytes;
     buffers_.push_back(std::make_unique<StagingBuffer>(pinned_ + offset, mapped_ + offset, file_.get(), offset));
   }
 }
@@ -108,6 +125,7 @@ Staging::~Staging() {
 StagingBuffer& Staging::next() {
   StagingBuffer& buffer = *buffers_[turn_];
   turn_ = (turn_ + 1) % buffers_.size();
+  buffer.release();
   return buffer;
 }
 

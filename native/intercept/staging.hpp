@@ -33,9 +33,13 @@ class StagingBuffer {
   bool settle() const;
   // For bytes that come from elsewhere.
   std::span<std::byte> room(std::size_t size) const { return {pinned_, size}; }
+  // `bytes`, which are this buffer's, with the last ones of another buffer before them: at most as many as a buffer has.
+  std::span<const std::byte> join(std::span<const std::byte> before, std::span<const std::byte> bytes);
 
-  ChunkTicket ticket;  // the last chunk submitted from this buffer
-  bool submitted = false;
+  // A chunk was submitted whose bytes lie here.
+  void holds(ChunkTicket ticket) { tickets_.push_back(std::move(ticket)); }
+  // Waits until no chunk's bytes are needed here any more. Throws what went wrong with one.
+  void release();
 
  private:
   void start_device(std::uint64_t va, hsa_agent_t reader, hsa_agent_t host);
@@ -50,6 +54,7 @@ class StagingBuffer {
   bool device_ = false;
   bool in_flight_ = false;
   std::string failure_;
+  std::vector<ChunkTicket> tickets_;
 };
 
 class Staging {
@@ -59,7 +64,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Buffers in turn.
+  // Buffers in turn, released. One keeps its bytes until all others have had theirs.
   StagingBuffer& next();
   std::size_t buffer_bytes() const { return buffer_bytes_; }
 

@@ -14,6 +14,15 @@ from typing import Any
 import zstandard
 
 
+def unshuffled(data: bytes, width: int) -> bytes:
+    """From SPEC.md, 5: byte j of every word, for each j; then what is left."""
+    words = len(data) // width
+    raw = bytearray(data)
+    for j in range(width):
+        raw[j : words * width : width] = data[j * words : (j + 1) * words]
+    return bytes(raw)
+
+
 class CapturedMemory:
     """Every digest on the way is checked."""
 
@@ -36,6 +45,7 @@ class CapturedMemory:
         else:
             frame = self._blobs[chunk["b"]][chunk["o"] : chunk["o"] + chunk["n"]]
             raw = zstandard.ZstdDecompressor().decompress(frame, max_output_size=size)
+            raw = unshuffled(raw, chunk.get("w", 1))
         assert len(raw) == size
         assert hashlib.sha256(raw).hexdigest() == chunk["h"]
         return raw
