@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import IO, Any
 
@@ -139,6 +139,18 @@ def seal(
 
     Raises: UsageError `usage.output-exists`; BundleError when the reproducer is malformed; HostError `host.disk-full`.
     """
+    bundle = open_unsealed(reproducer)
+    locations = bundle.blob_locations()
+
+    def put(sink: Sink, manifest: Manifest) -> None:
+        blobs = [(blob, locations[blob.digest]) for blob in (*manifest.hsacos, *manifest.chunks)]
+        copy_blobs(sink, blobs, what=bundle.name, progress=progress)
+
+    return write_sealed(bundle, reproducer, output, put)
+
+
+def open_unsealed(reproducer: ReproducerLocation) -> Bundle:
+    """Raises: UsageError `usage.already-sealed`; BundleError."""
     bundle = open_bundle(reproducer)
     if bundle.sealed:
         raise UsageError(
@@ -146,7 +158,16 @@ def seal(
             code="usage.already-sealed",
             hint=typed("kerncap", "push", reproducer),
         )
-    locations = bundle.blob_locations()
+    return bundle
+
+
+def write_sealed(
+    bundle: Bundle,
+    reproducer: ReproducerLocation,
+    output: LayoutLocation | TarLocation,
+    put_data: Callable[[Sink, Manifest], None],
+) -> Manifest:
+    """`bundle` with the reproducer's source as a new bundle; `put_data` brings the code objects and the chunk blobs."""
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as code_file:
         code, source = _code_layer(reproducer, code_file)
         index_bytes, record = _index_layer(bundle)
@@ -157,8 +178,7 @@ def seal(
             sink.put_bytes(manifest.index, index_bytes)
             if code is not None:
                 _put_code(sink, code, code_file)
-            blobs = [(blob, locations[blob.digest]) for blob in (*manifest.hsacos, *manifest.chunks)]
-            copy_blobs(sink, blobs, what=bundle.name, progress=progress)
+            put_data(sink, manifest)
     return manifest
 
 

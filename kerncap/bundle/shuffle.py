@@ -5,13 +5,13 @@ In: what a frame decompressed to. Out: the raw bytes. Called by content and veri
 
 from __future__ import annotations
 
-import numpy as np
-
 
 def unshuffle(data: bytes | bytearray, width: int) -> bytes:
     """`data` holds the first bytes of all words of `width` bytes, then the second, ...; less than a word stays last."""
     if width == 1:
         return bytes(data)
+    import numpy as np
+
     words = len(data) // width
     planes = np.frombuffer(data, np.uint8, words * width).reshape(width, words)
     return planes.T.tobytes() + bytes(data[words * width :])
@@ -19,6 +19,8 @@ def unshuffle(data: bytes | bytearray, width: int) -> bytes:
 
 def shuffle(data: bytes, width: int) -> bytes:
     """The way there, for whoever writes a chunk."""
+    import numpy as np
+
     words = len(data) // width
     table = np.frombuffer(data, np.uint8, words * width).reshape(words, width)
     return table.T.tobytes() + data[words * width :]

@@ -92,6 +92,10 @@ class Sink:
         raise NotImplementedError
         yield
 
+    def location(self, blob: Descriptor) -> BlobLocation:
+        """Where a blob that has arrived lies until the bundle gets its final name."""
+        raise NotImplementedError
+
     def has(self, blob: Descriptor) -> bool:
         """Whether an earlier attempt has brought the blob already; its digest is checked."""
         return False
@@ -144,6 +148,9 @@ class LayoutSink(Sink):
         finally:
             os.close(fd)
         part.rename(path)
+
+    def location(self, blob: Descriptor) -> BlobLocation:
+        return BlobLocation(self._folder / blob_name(blob.digest), 0, blob.size)
 
     def has(self, blob: Descriptor) -> bool:
         found = find_file(self._folder, blob_name(blob.digest), str(self._folder))
@@ -211,6 +218,9 @@ class TarSink(Sink):
     @contextmanager
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
         yield Slot(self._fd, self._offsets[blob.digest], blob.size)
+
+    def location(self, blob: Descriptor) -> BlobLocation:
+        return BlobLocation(self._path, self._offsets[blob.digest], blob.size)
 
     def has(self, blob: Descriptor) -> bool:
         offset = self._offsets[blob.digest]

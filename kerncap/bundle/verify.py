@@ -133,10 +133,15 @@ def _check_chunks(bundle: Bundle, meter: _Meter, group: _Group) -> None:
     reference = bundle.index.blobs[number]
     location = bundle.locate(Descriptor(CHUNKS, reference.digest, reference.size))
     with open_regular(location.path, what=bundle.name) as file:
+        checked: set[tuple[object, ...]] = set()
         for region, state, chunk in items:
             place = _place(bundle, region, state, chunk)
-            _check_chunk(place, chunk, _frame_sha256(file, location, chunk, place))
             meter.add(chunk.length)
+            shared = (chunk.offset, chunk.stored, chunk.length, chunk.width, chunk.raw_sha256)
+            if shared in checked:
+                continue
+            checked.add(shared)
+            _check_chunk(place, chunk, frame_sha256(file, location, chunk, place))
 
 
 def _place(bundle: Bundle, region: int, state: str, chunk: Chunk) -> str:
@@ -150,8 +155,11 @@ def _check_chunk(place: str, chunk: Chunk, found: str) -> None:
         )
 
 
-def _frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: str) -> str:
-    """Decompress one frame in pieces: exactly `length` bytes, one frame, its checksum right."""
+def frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: str) -> str:
+    """Of the chunk's raw bytes, decompressed in pieces: exactly `length` bytes, one frame, its checksum right.
+
+    Raises: BundleError `bundle.corrupt-chunk`.
+    """
     file.seek(location.offset + chunk.offset)
     digest = hashlib.sha256()
     shuffled = bytearray()
