@@ -6,6 +6,7 @@ Native programs run only inside the images. A container sees this checkout (read
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from containers import UNKNOWN_TARGETS, DevContainer, running
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("trixie", "sid")
+_NUMBERS = itertools.count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         suite, target = parameters.get("suite"), parameters.get("target")
         if target in UNKNOWN_TARGETS.get(suite, ()):
             item.add_marker(pytest.mark.skip(reason=f"{suite}'s compiler and HSA runtime do not know {target}"))
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each test has a cache of blobs of its own."""
+    monkeypatch.setenv("KERNCAP_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"cache-{next(_NUMBERS)}"))
 
 
 @pytest.fixture(scope="session")

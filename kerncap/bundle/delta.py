@@ -93,7 +93,7 @@ def seal_delta(
     *,
     progress: ProgressCall = no_progress,
 ) -> tuple[Manifest, Delta]:
-    """Write the bundle of a reproducer to `output`, which must not exist, with the base's blobs for what it holds already.
+    """Write the bundle of a reproducer to `output`, which must not exist, with the base's blobs for what is there.
 
     Raises: as seal; BundleError `bundle.digest-mismatch` when the base holds something else than its index says.
     """

@@ -61,6 +61,7 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "diff",
     "run",
+    "cache",
     "doctor",
     "image",
 )

@@ -5,6 +5,7 @@ In: what the user named. Out: a Base. Called by cli.
 
 from __future__ import annotations
 
+from kerncap.bundle.cache import BlobCache
 from kerncap.bundle.delta import Base, local_base
 from kerncap.bundle.manifest import Descriptor
 from kerncap.bundle.sink import Sink
@@ -23,10 +24,13 @@ def open_base(source: str, *, plain_http: bool = False) -> Base:
         raise UsageError(f"{bundle.name} is a reproducer, a base is sealed", code="usage.not-sealed", hint=hint)
     if not isinstance(bundle.store, RegistryStore):
         return local_base(bundle)
-    registry = bundle.store.registry
+    registry, cache = bundle.store.registry, BlobCache()
 
     def put(sink: Sink, blob: Descriptor) -> None:
+        if cache.take(sink, blob):
+            return
         with sink.slot(blob) as slot:
             registry.pull_blob(blob, slot, add=lambda count: None)
+        cache.keep(sink, blob)
 
     return Base(bundle, put)

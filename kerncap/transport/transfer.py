@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kerncap.bundle.cache import BlobCache
 from kerncap.bundle.compression import Readable
 from kerncap.bundle.files import host_errors
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, TarLocation, parse_source
@@ -242,13 +243,16 @@ def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progres
     meter = _Meter(progress, manifest.total_bytes)
     skipped: list[Descriptor] = []
 
+    cache = BlobCache()
+
     def fetch(blob: Descriptor) -> None:
-        if sink.has(blob):
+        if sink.has(blob) or cache.take(sink, blob):
             skipped.append(blob)
             meter.add(blob.size)
             return
         with sink.slot(blob) as slot:
             registry.pull_blob(blob, slot, add=meter.add)
+        cache.keep(sink, blob)
 
     in_parallel(fetch, list(manifest.blobs()), registry.stop)
     return skipped

@@ -1,4 +1,4 @@
-"""pack --base: what the base holds is referenced, what is new makes new blobs, and the content is the same as without."""
+"""pack --base: what the base holds is referenced, what is new makes new blobs; the content is a plain pack's."""
 
 from __future__ import annotations
 

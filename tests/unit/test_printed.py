@@ -44,8 +44,13 @@ def test_bundle_commands(tmp_path: Path) -> None:
         printed("unpack", "made.kcap.tar", "unpacked", cwd=tmp_path),
         printed("pull", "made.kcap.tar", "-o", "oci:copy", cwd=tmp_path),
         printed("push", "oci:copy", "oci:again", cwd=tmp_path),
+        printed("pack", "made.kcap", "-o", "delta.kcap.tar", "--base", "made.kcap.tar", cwd=tmp_path),
+        printed("cache", "ls", cwd=tmp_path),
+        printed("cache", "prune", cwd=tmp_path),
+        printed("cache", "path", cwd=tmp_path),
     ]
     names = ["inspected", "verified", "packed", "inspected", "verified", "unpacked", "transferred", "transferred"]
+    names += ["packed", "cache", "pruned", "cache-path"]
     assert [document["schema"] for document in schemas] == [f"kerncap.{name}/1" for name in names]
     with running_registry(tmp_path / "registry") as host:
         assert printed("push", "oci:copy", f"{host}/a/b:1", cwd=tmp_path)["schema"] == "kerncap.transferred/1"
