@@ -61,8 +61,8 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "diff",
     "run",
-    "cache",
     "doctor",
+    "cache",
     "image",
 )
 

@@ -1,4 +1,4 @@
-"""The store of blobs that pulls share: nothing is fetched twice, nothing damaged is given out; nothing depends on it."""
+"""The store of blobs that pulls share: nothing is fetched twice, nothing damaged given out, nothing depends on it."""
 
 from __future__ import annotations
 
