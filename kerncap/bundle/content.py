@@ -76,8 +76,8 @@ def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
     place = f"{bundle.name}: region {region}, chunk at {chunk.at}"
     reference = bundle.index.blobs[chunk.blob]
     blob = Descriptor(CHUNKS, reference.digest, reference.size)
-    # What comes from elsewhere is read whole, so that it can be checked; the first word of a shuffled chunk has its last
-    # byte near the end.
+    # What comes from elsewhere is read whole, so that it can be checked; so is what is shuffled, the last byte of whose
+    # first word is near the end.
     here = isinstance(bundle.store, LocalStore)
     length = wanted if here and chunk.width == 1 else chunk.length
     raw = bytearray()

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 MAX_MANIFEST_BYTES = 4 << 20  # what registries accept (distribution 2.8 answers 400 above it)
 MAX_CONFIG_BYTES = 256 << 10
-MAX_INDEX_STORED_BYTES = 16 << 20
-MAX_INDEX_JSON_BYTES = 32 << 20
+MAX_INDEX_STORED_BYTES = 32 << 20
+MAX_INDEX_JSON_BYTES = 64 << 20
 MAX_CAPTURE_JSON_BYTES = 32 << 20
 MAX_LAYOUT_INDEX_BYTES = 1 << 20
 MAX_BLOBS = 20_000
 MAX_BLOB_BYTES = 256 << 20
 MAX_HSACO_BYTES = 4 << 30
-MAX_REGIONS = 65_536
+MAX_REGIONS = 131_072
 MAX_REGION_BYTES = 4 << 40
 MAX_SYMBOL_BYTES = 64 << 10
-MAX_CHUNKS = 131_072  # of all regions, pre-state and post-state together: 512 GiB in chunks of 4 MiB
+MAX_CHUNKS = 393_216  # of all regions and states together: 384 GiB in chunks of 1 MiB, and what the index has room for
 MAX_STEPS = 1024  # dispatches of a sequence
 MAX_RANGES = 131_072  # of each list of byte ranges: written, read_first, noise
 MAX_CHUNK_BYTES = 64 << 20

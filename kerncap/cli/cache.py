@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
         summary="Remove the least recently used blobs.",
         example="kerncap cache prune\nkerncap cache prune --to 1000000000\nkerncap cache prune --all",
     )
-    add_command(group, "path", path, summary="Print where the blobs are.", example="du -sh $(kerncap cache path)")
+    add_command(group, "path", path, summary="Print where the blobs are.", example="kerncap cache path")
     app.add_typer(group)
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -67,7 +68,26 @@ Json changed_to_json(const std::vector<Chunk>& chunks) {
   return out;
 }
 
-Chunk chunk_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
+// What is known while an index is read.
+struct Reading {
+  std::vector<Blob> blobs;
+  std::size_t chunks = 0;
+};
+
+// Refused before anything is made of it.
+void check_count(const std::string& where, std::size_t count, std::size_t most) {
+  if (count > most) throw Error("bundle.limit", where + ": " + std::to_string(count) + " entries, at most " + std::to_string(most));
+}
+
+const Json& list_of(const Fields& fields, const std::string& where, const char* member, std::size_t most) {
+  const Json& list = fields.array(member, std::numeric_limits<std::size_t>::max());
+  check_count(where + "." + member, list.size(), most);
+  return list;
+}
+
+Chunk chunk_from_json(const Json& value, const std::string& where, Reading& reading) {
+  check_count("index: chunks", ++reading.chunks, limits::kChunks);
+  const std::vector<Blob>& blobs = reading.blobs;
   const Fields fields(value, where, kMalformed);
   Chunk chunk;
   chunk.length = fields.u64("l", limits::kChunkBytes);
@@ -101,13 +121,13 @@ Chunk chunk_from_json(const Json& value, const std::string& where, const std::ve
 }
 
 std::vector<Chunk> pre_from_json(const Fields& region, const std::string& where, std::uint64_t size,
-                                 const std::vector<Blob>& blobs) {
-  const Json& list = region.array("pre", limits::kChunksOfRegion);
+                                 Reading& reading) {
+  const Json& list = list_of(region, where, "pre", limits::kChunks);
   std::vector<Chunk> chunks;
   chunks.reserve(list.size());
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    Chunk chunk = chunk_from_json(list[i], where + ".pre[" + std::to_string(i) + "]", blobs);
+    Chunk chunk = chunk_from_json(list[i], where + ".pre[" + std::to_string(i) + "]", reading);
     chunk.at = at;
     if (chunk.length > size - at) fail(where, "the chunks of pre are longer than the region");
     at += chunk.length;
@@ -118,13 +138,13 @@ std::vector<Chunk> pre_from_json(const Fields& region, const std::string& where,
 }
 
 std::vector<Chunk> changed_from_json(const Json& list, const std::string& list_where, const std::vector<Chunk>& pre,
-                                     const std::vector<Blob>& blobs) {
+                                     Reading& reading) {
   std::vector<Chunk> chunks;
   chunks.reserve(list.size());
   auto base = pre.begin();
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string chunk_where = list_where + "[" + std::to_string(i) + "]";
-    Chunk chunk = chunk_from_json(list[i], chunk_where, blobs);
+    Chunk chunk = chunk_from_json(list[i], chunk_where, reading);
     chunk.at = Fields(list[i], chunk_where, kMalformed).u64("at");
     while (base != pre.end() && base->at < chunk.at) ++base;
     if (base == pre.end() || base->at != chunk.at || base->length != chunk.length) {
@@ -137,28 +157,28 @@ std::vector<Chunk> changed_from_json(const Json& list, const std::string& list_w
 }
 
 std::vector<std::vector<Chunk>> between_from_json(const Fields& region, const std::string& where, const std::vector<Chunk>& pre,
-                                                  const std::vector<Blob>& blobs) {
+                                                  Reading& reading) {
   std::vector<std::vector<Chunk>> between;
-  const Json& steps = region.array("between", limits::kSteps - 1);
+  const Json& steps = list_of(region, where, "between", limits::kSteps - 1);
   if (steps.empty()) region.fail("between", "is empty");
   for (const Json& step : steps) {
     const std::string step_where = where + ".between[" + std::to_string(between.size()) + "]";
     if (!step.is_array() || step.size() > pre.size()) fail(step_where, "is not a list of at most as many chunks as pre has");
-    between.push_back(changed_from_json(step, step_where, pre, blobs));
+    between.push_back(changed_from_json(step, step_where, pre, reading));
   }
   return between;
 }
 
-Region region_from_json(const Json& value, const std::string& where, const std::vector<Blob>& blobs) {
+Region region_from_json(const Json& value, const std::string& where, Reading& reading) {
   const Fields fields(value, where, kMalformed);
   Region region;
   region.va = fields.u64("va", limits::kVaEnd - 1);
-  region.size = fields.u64("size", limits::kVaEnd - region.va);
+  region.size = fields.u64("size", std::min(limits::kVaEnd - region.va, limits::kRegionBytes));
   if (region.va == 0) fields.fail("va", "is 0");
   if (region.size == 0) fields.fail("size", "is 0");
   region.kind = value_of(kKinds, fields, "kind");
   region.segment = value_of(kSegments, fields, "segment");
-  for (const Json& flag : fields.array("flags", limits::kFlags)) {
+  for (const Json& flag : list_of(fields, where, "flags", limits::kFlags)) {
     if (!flag.is_string()) fields.fail("flags", "holds something else than strings");
     region.flags.push_back(flag.get<std::string>());
   }
@@ -178,9 +198,9 @@ Region region_from_json(const Json& value, const std::string& where, const std::
     if (fields.has("between")) fields.fail("between", "an alias has no chunks");
     return region;
   }
-  region.pre = pre_from_json(fields, where, region.size, blobs);
-  region.post = changed_from_json(fields.array("post", region.pre.size()), where + ".post", region.pre, blobs);
-  if (fields.has("between")) region.between = between_from_json(fields, where, region.pre, blobs);
+  region.pre = pre_from_json(fields, where, region.size, reading);
+  region.post = changed_from_json(fields.array("post", region.pre.size()), where + ".post", region.pre, reading);
+  if (fields.has("between")) region.between = between_from_json(fields, where, region.pre, reading);
   if (fields.has("step")) {
     region.step = fields.u32("step", limits::kSteps - 1);
     if (region.step == 0) fields.fail("step", "is 0");
@@ -229,22 +249,25 @@ Index index_from_json(const Json& document) {
   require_schema(document, "kerncap.index/1", kMalformed);
   const Fields fields(document, "index", kMalformed);
   Index index;
-  for (const Json& value : fields.array("blobs", limits::kBlobs)) {
-    const Fields blob(value, "index.blobs[" + std::to_string(index.blobs.size()) + "]", kMalformed);
+  Reading reading;
+  const std::string top = "index";
+  for (const Json& value : list_of(fields, top, "blobs", limits::kBlobs)) {
+    const Fields blob(value, "index.blobs[" + std::to_string(reading.blobs.size()) + "]", kMalformed);
     const auto digest = digest_from_text(blob.string("digest"));
     if (!digest) blob.fail("digest", "is not sha256: and 64 lower-case hexadecimal digits");
-    index.blobs.push_back({*digest, blob.u64("size", limits::kBlobBytes)});
+    reading.blobs.push_back({*digest, blob.u64("size", limits::kBlobBytes)});
   }
   std::uint64_t end = 0;
-  for (const Json& value : fields.array("regions", limits::kRegions)) {
+  for (const Json& value : list_of(fields, top, "regions", limits::kRegions)) {
     const std::string where = "index.regions[" + std::to_string(index.regions.size()) + "]";
-    Region region = region_from_json(value, where, index.blobs);
+    Region region = region_from_json(value, where, reading);
     if (region.va < end) fail(where, "overlaps the region before it, or is not sorted by va");
     end = region.end();
     index.regions.push_back(std::move(region));
   }
   for (std::size_t i = 0; i < index.regions.size(); ++i)
     if (index.regions[i].alias_of) check_alias(index, index.regions[i], "index.regions[" + std::to_string(i) + "]");
+  index.blobs = std::move(reading.blobs);
   return index;
 }
 

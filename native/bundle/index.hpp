@@ -13,15 +13,16 @@
 
 namespace kerncap {
 
-// Limits that are checked before anything is allocated by them.
+// Limits that are checked before anything is allocated by them: those of bundle_spec/SPEC.md, 7, and of kerncap/bundle/limits.py.
 namespace limits {
 inline constexpr std::uint64_t kChunkBytes = 64u << 20;        // raw bytes of one chunk
-inline constexpr std::uint64_t kBlobBytes = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kBlobBytes = 256u << 20;
+inline constexpr std::uint64_t kRegionBytes = std::uint64_t{4} << 40;
 inline constexpr std::uint64_t kVaEnd = std::uint64_t{1} << 57;  // 5-level paging: the largest user address on x86-64
-inline constexpr std::size_t kBlobs = 1u << 20;
-inline constexpr std::size_t kRegions = 1u << 20;
-inline constexpr std::size_t kChunksOfRegion = 1u << 22;
-inline constexpr std::size_t kFlags = 16;
+inline constexpr std::size_t kBlobs = 20'000;
+inline constexpr std::size_t kRegions = 131'072;
+inline constexpr std::size_t kChunks = 393'216;  // of all regions and states
+inline constexpr std::size_t kFlags = 32;
 inline constexpr std::size_t kSteps = 1024;  // dispatches of a sequence
 inline constexpr std::size_t kSymbolBytes = 64u << 10;
 }  // namespace limits
@@ -75,7 +76,7 @@ struct Index {
 };
 
 Json to_json(const Index& index);
-// Throws bundle.malformed, bundle.unknown-kind with the name of what is wrong.
+// Throws bundle.malformed, bundle.limit, bundle.unknown-kind with the name of what is wrong.
 Index index_from_json(const Json& document);
 
 }  // namespace kerncap

@@ -165,6 +165,35 @@ TEST(Index, NamesAnUnknownMajorVersion) {
   EXPECT_EQ(code_after([](Json& d) { d["schema"] = "kerncap.index/2"; }), "bundle.unsupported-version");
 }
 
+Json many_regions(std::size_t count) {
+  Json changed = document();
+  changed["regions"] = Json::array();
+  for (std::size_t i = 0; i < count; ++i) changed["regions"].push_back(region(0x10000 + 4096 * i, {4096}));
+  return changed;
+}
+
+TEST(Index, TakesAsManyRegionsAsTheSpecificationAllows) {
+  EXPECT_EQ(read(many_regions(limits::kRegions)).regions.size(), limits::kRegions);
+  try {
+    read(many_regions(limits::kRegions + 1));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "bundle.limit");
+  }
+}
+
+TEST(Index, CountsTheChunksOfAllRegions) {
+  Json one = region(0x10000, std::vector<std::uint64_t>(limits::kChunks / 2, 8));
+  Json other = one;
+  other["va"] = std::uint64_t{1} << 40;
+  Json changed = document();
+  changed["regions"] = Json::array({one, other});
+  EXPECT_EQ(read(changed).regions[1].pre.size(), limits::kChunks / 2);
+  changed["regions"][1]["post"] = Json::array({with_at(fill_chunk(8), 0)});
+  EXPECT_EQ(code_after([&](Json& d) { d = changed; }), "bundle.limit");
+  EXPECT_EQ(code_after([&](Json& d) { d["regions"][0]["flags"] = std::vector<std::string>(33, "x"); }), "bundle.limit");
+}
+
 TEST(Index, NamesUnknownKinds) {
   EXPECT_EQ(code_after([](Json& d) { d["regions"][0]["kind"] = "texture"; }), "bundle.unknown-kind");
   EXPECT_EQ(code_after([](Json& d) { d["regions"][0]["segment"] = "lds"; }), "bundle.unknown-kind");

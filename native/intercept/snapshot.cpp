@@ -14,6 +14,7 @@ namespace kerncap::intercept {
 namespace {
 
 constexpr std::size_t copies_in_flight = 2;  // what a buffer leaves is taken over before all others have been in use
+constexpr std::size_t many_regions = 4096;
 constexpr int settle_rounds = 8;
 constexpr auto settle_limit = std::chrono::seconds(5);  // after which no further round begins
 
@@ -57,6 +58,7 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
       blobs_(directory / "blobs/sha256"),
       options_(writer_options(control)) {
   for (auto& region : regions) {
+    if (region.size == 0) continue;  // nothing of it can be read, written or compared
     const bool kernarg = region.segment == Segment::kernarg;
     Entry& entry = entries_.emplace_back();
     entry.region = std::move(region);
@@ -65,6 +67,8 @@ Snapshot::Snapshot(const std::filesystem::path& directory, const Control& contro
   find_aliases();
   std::uint64_t all_bytes = 0;
   for (const Entry& entry : entries_) all_bytes += entry.original == nullptr ? entry.region.size : 0;
+  // Each region in a blob of its own would be more blobs than a bundle may have.
+  if (entries_.size() > many_regions) options_.shared_region_bytes = options_.chunk_bytes;
   cutter_ = Cutter(CutRule::for_bytes(all_bytes));
   if (held_ == nullptr) return;
   std::vector<HeldState::Extent> extents;

@@ -123,7 +123,7 @@ class Snapshot {
   bool holding_ = false;  // what is read now is only held
   std::optional<ChunkWriter> writer_;  // after staging_: its threads, which read the buffers, end first
   const std::filesystem::path blobs_;
-  const ChunkWriterOptions options_;
+  ChunkWriterOptions options_;
   std::vector<Entry> entries_;
   std::deque<Pending> pending_;
   Cutter cutter_;

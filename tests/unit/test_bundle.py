@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from synthetic import make_reproducer, read_json, write_json
 
-from kerncap.bundle import open_bundle
+from kerncap.bundle import open_bundle, sink
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation, parse_output, tar_name
 from kerncap.bundle.seal import seal
 from kerncap.bundle.unpack import unpack
@@ -67,6 +67,24 @@ def test_sealing_is_deterministic(tmp_path: Path, reproducer: Path, tar_file: Pa
     finally:
         os.umask(mask)
     assert (tmp_path / "again.kcap.tar").read_bytes() == tar_file.read_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_neither_threads_nor_the_order_of_folders_matter(
+    tmp_path: Path, reproducer: Path, tar_file: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """Files are made one by one in another order: what a folder lists them in follows from it."""
+    again = tmp_path / "again"
+    files = sorted((path for path in reproducer.rglob("*") if path.is_file()), key=lambda p: str(p)[::-1])
+    for path in files[threads:] + files[:threads]:
+        (again / path.relative_to(reproducer)).parent.mkdir(parents=True, exist_ok=True)
+        (again / path.relative_to(reproducer)).write_bytes(path.read_bytes())
+    monkeypatch.setattr(sink, "COPY_THREADS", threads)
+    seal(ReproducerLocation(again), TarLocation(tmp_path / "again.kcap.tar"))
+    assert (tmp_path / "again.kcap.tar").read_bytes() == tar_file.read_bytes()
+    unpack(open_bundle(str(tmp_path / "again.kcap.tar")), tmp_path / "unpacked")
+    manifest = seal(ReproducerLocation(tmp_path / "unpacked"), LayoutLocation(tmp_path / "layout2"))
+    assert manifest.digest == open_bundle(str(tar_file)).manifest_digest
 
 
 def test_unpack_and_pack_again_gives_the_same_digest(tmp_path: Path, tar_file: Path) -> None:

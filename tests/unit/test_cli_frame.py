@@ -22,7 +22,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_command_has_json_verbose_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    groups = {"image": ["image build", "image list"]}
+    groups = {"image": ["image build", "image list"], "cache": ["cache ls", "cache prune", "cache path"]}
     for name in [line for command in cli.COMMANDS for line in groups.get(command, [command])]:
         assert cli.run([*name.split(), "--help"]) == 0
         text = capsys.readouterr().out
