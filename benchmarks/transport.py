@@ -93,7 +93,7 @@ class Bench:
 
     def kill(self, words: list[str], arrived: Callable[[], int]) -> None:
         argv = [sys.executable, "-m", "kerncap", *words, "--json"]
-        environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(_ROOT), "KERNCAP_CACHE_LIMIT": "0"}
         with subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL) as process:
             while arrived() < self.size // 2 and process.poll() is None:
                 time.sleep(0.01)

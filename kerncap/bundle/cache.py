@@ -99,11 +99,13 @@ class BlobCache:
             sink.put_location(blob, BlobLocation(path, 0, blob.size), what=f"cache {self.folder}")
             os.utime(path)
         except BundleError as error:
+            if error.code == "bundle.missing-file":  # removed meanwhile
+                return False
             _LOG.warning("%s: it is removed from the cache", error.message)
             with contextlib.suppress(OSError):
                 path.unlink()
             return False
-        except FileNotFoundError:  # or removed meanwhile
+        except FileNotFoundError:
             return False
         except HostError as error:
             self._give_up(error.message)

@@ -142,7 +142,9 @@ class LayoutSink(Sink):
     def slot(self, blob: Descriptor) -> Iterator[Slot]:
         path = self._folder / blob_name(blob.digest)
         part = path.with_suffix(".part")
-        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        # Never written into what is there: it may be a link that a killed command had just made.
+        part.unlink(missing_ok=True)
+        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
             yield Slot(fd, 0, blob.size)
         finally:
@@ -160,15 +162,18 @@ class LayoutSink(Sink):
 
     def link(self, blob: Descriptor, location: BlobLocation, *, what: str) -> bool:
         path = self._folder / blob_name(blob.digest)
+        part = path.with_suffix(".part")
         if location.offset != 0 or not _only_ours(location.path):
             return False
+        part.unlink(missing_ok=True)
         try:
-            os.link(location.path, path, follow_symlinks=False)
+            os.link(location.path, part, follow_symlinks=False)
         except OSError:
             return False  # another file system, or one without hard links: the caller copies
-        if path.lstat().st_size != blob.size:
+        if part.lstat().st_size != blob.size:
             raise BundleError(f"{what}: blob {blob.digest} has another size than promised", code="bundle.truncated")
-        check_location(BlobLocation(path, 0, blob.size), blob, what=what)
+        check_location(BlobLocation(part, 0, blob.size), blob, what=what)
+        part.rename(path)
         return True
 
     def finish(self, tag: str | None) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kerncap.bundle import Bundle
+from kerncap.bundle.cache import BlobCache
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.location import LayoutLocation
 from kerncap.bundle.manifest import Descriptor
@@ -23,7 +24,7 @@ from kerncap.bundle.sink import LayoutSink
 from kerncap.bundle.store import ARRIVING
 from kerncap.errors import KerncapError
 from kerncap.transport.registry import KerncapRegistry
-from kerncap.transport.transfer import RegistryStore, in_parallel
+from kerncap.transport.transfer import RegistryStore, fetch_blob, in_parallel
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_BYTES_PER_S = 1e6
@@ -62,6 +63,7 @@ class Arrival:
         self.location = LayoutLocation(folder)
         self.size_bytes = sum(blob.size for blob in blobs)
         self._registry, self._sink, self._blobs = registry, sink, blobs
+        self._cache = BlobCache()
         self._failure: BaseException | None = None
         self._marker = folder / ARRIVING
         self._lock = os.open(self._marker, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
@@ -107,8 +109,7 @@ class Arrival:
             os.close(self._lock)
 
     def _fetch(self, blob: Descriptor) -> None:
-        with self._sink.slot(blob) as slot:
-            self._registry.pull_blob(blob, slot, add=lambda count: None)
+        fetch_blob(self._registry, self._cache, self._sink, blob)
 
 
 @contextmanager
@@ -126,8 +127,7 @@ def arriving(bundle: Bundle, folder: Path, *, between: bool = False, source: boo
     code = [manifest.code] if source and manifest.code is not None else []
     first = [manifest.config, manifest.index, *manifest.hsacos, *code]
     for blob in first:
-        with sink.slot(blob) as slot:
-            store.registry.pull_blob(blob, slot, add=lambda count: None)
+        fetch_blob(store.registry, BlobCache(), sink, blob)
     sink.finish(None)
     arrival = Arrival(store.registry, sink, blobs_in_order(bundle, between=between), folder)
     arrival.start()

@@ -10,7 +10,7 @@ from kerncap.bundle.delta import Base, local_base
 from kerncap.bundle.manifest import Descriptor
 from kerncap.bundle.sink import Sink
 from kerncap.errors import UsageError, typed
-from kerncap.transport.transfer import RegistryStore, open_any
+from kerncap.transport.transfer import RegistryStore, fetch_blob, open_any
 
 
 def open_base(source: str, *, plain_http: bool = False) -> Base:
@@ -27,10 +27,6 @@ def open_base(source: str, *, plain_http: bool = False) -> Base:
     registry, cache = bundle.store.registry, BlobCache()
 
     def put(sink: Sink, blob: Descriptor) -> None:
-        if cache.take(sink, blob):
-            return
-        with sink.slot(blob) as slot:
-            registry.pull_blob(blob, slot, add=lambda count: None)
-        cache.keep(sink, blob)
+        fetch_blob(registry, cache, sink, blob)
 
     return Base(bundle, put)

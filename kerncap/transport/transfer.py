@@ -238,21 +238,31 @@ def copy_bundle(
     return Transferred(manifest.digest, blob_count, manifest.total_bytes, moved, len(skipped))
 
 
+def fetch_blob(
+    registry: KerncapRegistry, cache: BlobCache, sink: Sink, blob: Descriptor, *, add: AddBytes = lambda count: None
+) -> bool:
+    """Bring one blob into the sink; False: it came from the cache, and nothing was moved.
+
+    Raises: TransportError; BundleError.
+    """
+    if cache.take(sink, blob):
+        return False
+    with sink.slot(blob) as slot:
+        registry.pull_blob(blob, slot, add=add)
+    cache.keep(sink, blob)
+    return True
+
+
 def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progress: ProgressCall) -> list[Descriptor]:
     """Fetch every blob that is not there yet; returns those that were."""
     meter = _Meter(progress, manifest.total_bytes)
     skipped: list[Descriptor] = []
-
     cache = BlobCache()
 
     def fetch(blob: Descriptor) -> None:
-        if sink.has(blob) or cache.take(sink, blob):
+        if sink.has(blob) or not fetch_blob(registry, cache, sink, blob, add=meter.add):
             skipped.append(blob)
             meter.add(blob.size)
-            return
-        with sink.slot(blob) as slot:
-            registry.pull_blob(blob, slot, add=meter.add)
-        cache.keep(sink, blob)
 
     in_parallel(fetch, list(manifest.blobs()), registry.stop)
     return skipped

@@ -159,6 +159,16 @@ def _sink(folder: Path, *blobs: bytes) -> tuple[LayoutSink, list[Descriptor]]:
     return sink, descriptors
 
 
+def test_a_link_that_a_killed_command_left_is_not_written_into(tmp_path: Path) -> None:
+    _, (blob, *_) = _sink(tmp_path / "s", b"a" * 1000)
+    other, _ = _sink(tmp_path / "t")
+    whole = tmp_path / "s" / "blobs" / "sha256" / blob.digest[7:]
+    os.link(whole, (tmp_path / "t" / "blobs" / "sha256" / blob.digest[7:]).with_suffix(".part"))
+    with other.slot(blob) as slot:
+        slot.write_at(0, b"b" * 1000)
+    assert whole.read_bytes() == b"a" * 1000
+
+
 def test_the_least_recently_used_goes_first(tmp_path: Path) -> None:
     sink, blobs = _sink(tmp_path / "s", *(bytes([i]) * 1000 for i in range(8)))
     cache = BlobCache(tmp_path / "c", 100_000)
