@@ -1,4 +1,4 @@
-"""Peak memory at the format's limits: an index as big as a reader accepts stays under 256 MiB."""
+"""Peak memory at the format's limits: an index as big as a reader accepts, 393,216 chunks, stays under 512 MiB."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(code, int(peak.split()[1]) >> 10, file=sys.stderr)
 
 @pytest.fixture(scope="module")
 def biggest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As many chunks and ranges as are allowed, or as fit into an index of 32 MiB."""
+    """As many chunks and ranges as are allowed, or as fit into an index of 64 MiB."""
     parts = sound_parts()
     size = 4096
     template = {"l": size, "k": "zstd", "b": 0, "o": 100, "n": 50}
@@ -34,6 +34,9 @@ def biggest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parts.index["regions"] = [region(0x7F0000000000, size * len(chunks), chunks, [])]
     parts.capture["write_set"] = {"source": "vgpu-trace", "written": ranges, "read_first": ranges}
     return parts.write_tar(tmp_path_factory.mktemp("biggest") / "b.kcap.tar")
+
+
+_MOST_MIB = 512
 
 
 def _peak_mib(*args: str) -> int:
@@ -45,8 +48,8 @@ def _peak_mib(*args: str) -> int:
 
 
 def test_the_biggest_index(biggest: Path, tmp_path: Path) -> None:
-    assert _peak_mib("inspect", str(biggest)) < 256
-    assert _peak_mib("verify", str(biggest)) < 256
-    assert _peak_mib("pull", str(biggest), "-o", str(tmp_path / "copy.kcap.tar")) < 256
-    assert _peak_mib("unpack", str(biggest), str(tmp_path / "open")) < 256
-    assert _peak_mib("pack", str(tmp_path / "open"), "-o", f"oci:{tmp_path}/sealed") < 256
+    assert _peak_mib("inspect", str(biggest)) < _MOST_MIB
+    assert _peak_mib("verify", str(biggest)) < _MOST_MIB
+    assert _peak_mib("pull", str(biggest), "-o", str(tmp_path / "copy.kcap.tar")) < _MOST_MIB
+    assert _peak_mib("unpack", str(biggest), str(tmp_path / "open")) < _MOST_MIB
+    assert _peak_mib("pack", str(tmp_path / "open"), "-o", f"oci:{tmp_path}/sealed") < _MOST_MIB
