@@ -19,6 +19,8 @@ from kerncap.errors import A_NEWER_KERNCAP, BundleError
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 ARTIFACT_TYPE = "application/vnd.kerncap.bundle.v1"
+ANY_ARTIFACT_TYPE = "application/vnd.kerncap.bundle.v"
+"""How it begins in each major version."""
 CONFIG = "application/vnd.kerncap.bundle.config.v1+json"
 INDEX = "application/vnd.kerncap.index.v1+zstd"
 CODE = "application/vnd.kerncap.code.v1.tar+zstd"

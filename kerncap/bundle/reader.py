@@ -22,6 +22,7 @@ from kerncap.bundle.documents import canonical_json
 from kerncap.bundle.files import host_errors, read_regular
 from kerncap.bundle.index import Index, parse_index
 from kerncap.bundle.location import (
+    LayoutLocation,
     Location,
     RegistryLocation,
     ReproducerLocation,
@@ -168,9 +169,20 @@ def open_bundle(source: str | Path | Location) -> Bundle:
         )
     if isinstance(location, ReproducerLocation):
         return _open_reproducer(location.path)
+    return open_store(local_store(location))
+
+
+def local_store(location: LayoutLocation | TarLocation | ReproducerLocation) -> LocalStore:
+    """Where a sealed bundle lies on this machine. Raises: UsageError `usage.not-sealed`; BundleError."""
+    if isinstance(location, ReproducerLocation):
+        raise UsageError(
+            f"{location} is a reproducer, not sealed",
+            code="usage.not-sealed",
+            hint=typed("kerncap", "pack", location.path, "-o", "OUT"),
+        )
     if isinstance(location, TarLocation):
-        return open_store(TarStore(location.path))
-    return open_store(LayoutStore(location.path, location.tag))
+        return TarStore(location.path)
+    return LayoutStore(location.path, location.tag)
 
 
 def open_store(store: Store) -> Bundle:

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ from kerncap.bundle.files import host_errors, open_regular, read_pieces, start_w
 from kerncap.bundle.location import LayoutLocation, TarLocation
 from kerncap.bundle.manifest import ARTIFACT_TYPE, OCI_INDEX, OCI_MANIFEST, REF_NAME, Descriptor, Manifest
 from kerncap.bundle.outputs import new_directory, new_file, resumable_directory, resumable_file
+from kerncap.bundle.referrers import Attached, Referrer
 from kerncap.bundle.store import (
     INDEX_FILE,
     LAYOUT_CONTENT,
@@ -136,6 +137,7 @@ class LayoutSink(Sink):
     def __init__(self, manifest: Manifest, folder: Path) -> None:
         super().__init__(manifest, folder)
         self._folder = folder
+        self._referrers: dict[str, Attached] = {}
         (folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
 
     @contextmanager
@@ -176,16 +178,24 @@ class LayoutSink(Sink):
         part.rename(path)
         return True
 
+    def add_referrer(self, attached: Attached) -> None:
+        """What refers to the bundle, or to what does; its blobs are here already (slot, put_location)."""
+        self._referrers[attached.referrer.digest] = attached
+
     def finish(self, tag: str | None) -> None:
         manifest = self.manifest
         self._remove_strangers()
         write_file(self._folder / blob_name(manifest.digest), manifest.raw)
-        write_file(self._folder / INDEX_FILE, layout_index(manifest, tag))
+        for digest, attached in self._referrers.items():
+            write_file(self._folder / blob_name(digest), attached.raw)
+        referrers = [attached.referrer for attached in self._referrers.values()]
+        write_file(self._folder / INDEX_FILE, layout_index(manifest, tag, referrers))
         write_file(self._folder / LAYOUT_FILE, LAYOUT_CONTENT)
 
     def _remove_strangers(self) -> None:
         """What an earlier attempt at another bundle left under the same name."""
-        wanted = {blob_name(blob.digest) for blob in self.manifest.blobs()}
+        attached = (blob for one in self._referrers.values() for blob in one.blobs)
+        wanted = {blob_name(blob.digest) for blob in (*self.manifest.blobs(), *attached)}
         for path in (self._folder / "blobs" / "sha256").iterdir():
             if f"blobs/sha256/{path.name}" not in wanted:
                 path.unlink()
@@ -249,8 +259,8 @@ def _only_ours(path: Path) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
 
 
-def layout_index(manifest: Manifest, tag: str | None) -> bytes:
-    """The layout's own index.json, which names the one manifest."""
+def layout_index(manifest: Manifest, tag: str | None, referrers: Sequence[Referrer] = ()) -> bytes:
+    """The layout's own index.json, which names the one bundle, and what refers to it."""
     node: dict[str, Any] = {
         "mediaType": OCI_MANIFEST,
         "artifactType": ARTIFACT_TYPE,
@@ -259,7 +269,8 @@ def layout_index(manifest: Manifest, tag: str | None) -> bytes:
     }
     if tag is not None:
         node["annotations"] = {REF_NAME: tag}
-    return canonical_json({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [node]})
+    nodes = [node, *(referrer.to_json() for referrer in referrers)]
+    return canonical_json({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": nodes})
 
 
 @contextmanager

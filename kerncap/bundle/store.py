@@ -22,7 +22,7 @@ from kerncap.bundle.compression import Readable
 from kerncap.bundle.documents import parse_json
 from kerncap.bundle.files import Window, host_errors, open_regular, read_exactly, read_pieces
 from kerncap.bundle.location import is_tag
-from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME, Descriptor, is_digest
+from kerncap.bundle.manifest import ANY_ARTIFACT_TYPE, OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, KerncapError, UsageError, typed
 
@@ -119,12 +119,24 @@ class LocalStore:
 
     def manifest_bytes(self) -> bytes:
         self._check_layout_version()
-        found = self._small_file(INDEX_FILE, limits.MAX_LAYOUT_INDEX_BYTES)
-        index = parse_json(found, what=f"{self.name}: {INDEX_FILE}", limit=limits.MAX_LAYOUT_INDEX_BYTES)
-        blob = self._choose(index)
+        blob = self._choose(self.layout_index())
         if blob.size > limits.MAX_MANIFEST_BYTES:
             raise BundleError(f"{self.name}: the manifest has {blob.size} bytes", code="bundle.limit")
         return self.read(blob)
+
+    def layout_index(self) -> dict[str, Any]:
+        """index.json, whose `manifests` are objects. Raises: BundleError `bundle.malformed`, `bundle.limit`."""
+        found = self._small_file(INDEX_FILE, limits.MAX_LAYOUT_INDEX_BYTES)
+        index = parse_json(found, what=f"{self.name}: {INDEX_FILE}", limit=limits.MAX_LAYOUT_INDEX_BYTES)
+        nodes = index.get("manifests")
+        if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
+            raise BundleError(f"{self.name}: {INDEX_FILE} has no list of manifests", code="bundle.malformed")
+        return index
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Every entry of index.json: bundles, and what refers to them (is_referrer)."""
+        nodes: list[dict[str, Any]] = self.layout_index()["manifests"]
+        return nodes
 
     def _check_layout_version(self) -> None:
         data = self._small_file(LAYOUT_FILE, 4096)
@@ -147,9 +159,8 @@ class LocalStore:
         return read_location(found, what=self.name)
 
     def _choose(self, index: dict[str, Any]) -> Descriptor:
-        nodes = index.get("manifests")
-        if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
-            raise BundleError(f"{self.name}: {INDEX_FILE} has no list of manifests", code="bundle.malformed")
+        # When there is nothing but other artifacts, their own manifest says best that they are no bundle.
+        nodes = [node for node in index["manifests"] if not is_referrer(node)] or index["manifests"]
         tags = [self._tag_of(node) for node in nodes]
         chosen = nodes if self._tag is None else [n for n, tag in zip(nodes, tags, strict=True) if tag == self._tag]
         known = sorted(tag for tag in tags if tag is not None and is_tag(tag))[:10]
@@ -265,6 +276,13 @@ class TarStore(LocalStore):
                     raise BundleError(f"{self.name}: {name} comes twice", code="bundle.hostile-path")
                 members[name] = member
         return members
+
+
+def is_referrer(node: dict[str, Any]) -> bool:
+    """Whether an entry of index.json is something beside the bundles: no tag, and an artifact of another type."""
+    found, annotations = node.get("artifactType"), node.get("annotations")
+    tagged = isinstance(annotations, dict) and REF_NAME in annotations
+    return isinstance(found, str) and not found.startswith(ANY_ARTIFACT_TYPE) and not tagged
 
 
 def _is_held(marker: Path) -> bool:

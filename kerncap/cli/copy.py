@@ -8,7 +8,7 @@ import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import set_verbosity
-from kerncap.cli.push import MountOption, report, send
+from kerncap.cli.push import MountOption, RecursiveOption, report, send
 
 
 def copy(
@@ -16,13 +16,7 @@ def copy(
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="host[:port]/name[:tag], oci:DIR[:tag] or FILE.kcap.tar.")
     ],
-    recursive: Annotated[
-        bool,
-        typer.Option(
-            "--recursive",
-            help="From registry to registry: also what refers to it, such as signatures and attestations.",
-        ),
-    ] = False,
+    recursive: RecursiveOption = False,
     mount_from: MountOption = None,
     yes: options.YesOption = False,
     plain_http: options.PlainHttpOption = False,

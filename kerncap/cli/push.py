@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kerncap.cli import options
 from kerncap.cli.output import confirm, format_bytes, note, print_json, progress_bar, say, set_verbosity
-from kerncap.errors import counted, typed
+from kerncap.errors import UsageError, counted, typed
 
 if TYPE_CHECKING:
     from kerncap.transport import Transferred
+    from kerncap.trust.keys import PrivateKey
 
 
 MountOption = Annotated[
@@ -23,13 +25,23 @@ MountOption = Annotated[
     ),
 ]
 
+RecursiveOption = Annotated[
+    bool,
+    typer.Option("--recursive", help="Also what refers to it, such as signatures and attestations (not a tar file)."),
+]
+
 
 def push(
     bundle: options.SealedOrRemote,
     target: Annotated[
         str, typer.Argument(metavar="REF", help="host[:port]/name[:tag], oci:DIR[:tag] or FILE.kcap.tar.")
     ],
+    recursive: RecursiveOption = False,
     mount_from: MountOption = None,
+    provenance: Annotated[
+        bool, typer.Option("--provenance", help="Also attach where it comes from (in-toto, SLSA v1), as attest does.")
+    ] = False,
+    key: options.SigningKeyOption = None,
     yes: options.YesOption = False,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -39,9 +51,24 @@ def push(
 
     A bundle holds memory of the captured process: before it leaves this machine, you see what it holds and are asked.
     """
+    from kerncap.cli.trusted import signing_key
+
     set_verbosity(verbose)
-    sent = send("push", bundle, target, mount_from=mount_from, yes=yes, plain_http=plain_http)
-    report(*sent, as_json=as_json)
+    if key is not None and not provenance:
+        raise UsageError("--key is of --provenance", code="usage.option-alone", hint="--provenance --key PRIVATE.pem")
+    private = signing_key(key)
+    sent = send("push", bundle, target, mount_from=mount_from, yes=yes, plain_http=plain_http, recursive=recursive)
+    extra = _attach_provenance(sent[1], private, plain_http=plain_http) if provenance else {}
+    report(*sent, as_json=as_json, extra=extra)
+
+
+def _attach_provenance(named: str, key: PrivateKey | None, *, plain_http: bool) -> dict[str, Any]:
+    from kerncap.transport import open_any
+    from kerncap.workflows.trust import attach_provenance
+
+    done = attach_provenance(open_any(named, plain_http=plain_http), key)
+    note(f"provenance: {done.digest}" + ("" if key else ", which nobody signed"))
+    return {"provenance": done.digest}
 
 
 def send(
@@ -60,15 +87,12 @@ def send(
     from kerncap.transport import copy_bundle, open_any
     from kerncap.transport import push as push_to
     from kerncap.transport.reference import parse_reference
-    from kerncap.transport.transfer import no_referrers
 
     location = parse_target(target)
-    if recursive and not isinstance(location, RegistryLocation):
-        raise no_referrers(str(location))
     opened = open_any(bundle, plain_http=plain_http)
     with progress_bar(command) as progress:
         if not isinstance(location, RegistryLocation):
-            return copy_bundle(opened, location, progress=progress), str(location)
+            return copy_bundle(opened, location, progress=progress, recursive=recursive), str(location)
     reference = parse_reference(location.reference)
     if not reference.loopback:
         note(describe_secrets(opened))
@@ -85,16 +109,19 @@ def send(
     return done, f"{reference.name}@{done.digest}"
 
 
-def report(done: Transferred, named: str, *, as_json: bool) -> None:
-    """Print it."""
+def report(done: Transferred, named: str, *, as_json: bool, extra: Mapping[str, Any] | None = None) -> None:
+    """Print it; `extra`: further members."""
     if as_json:
-        print_json(transferred_json(done, named))
+        print_json({**transferred_json(done, named), **(extra or {})})
         return
     say(named)
     there = f"{done.skipped_blobs} of {done.blobs} blobs were there already"
     there += f", {done.mounted_blobs} in another repository" if done.mounted_blobs else ""
-    there += f"; {counted(done.referrers, 'referrer')} came along" if done.referrers else ""
-    note(f"sent {format_bytes(done.moved_bytes)} of {format_bytes(done.total_bytes)}; {there}")
+    note(f"sent {format_bytes(done.moved_bytes)} of {format_bytes(done.total_bytes)}; {there}{came_along(done)}")
+
+
+def came_along(done: Transferred) -> str:
+    return f"; {counted(done.referrers, 'referrer')} came along" if done.referrers else ""
 
 
 def transferred_json(done: Transferred, named: str) -> dict[str, Any]:

@@ -4,6 +4,6 @@ In: a local bundle and a reference, or the reverse. Out: the same bundle at the 
 Called by workflows and cli.
 """
 
-from kerncap.transport.transfer import Transferred, copy_bundle, open_any, push
+from kerncap.transport.transfer import Transferred, copy_bundle, open_any, open_place, push, referrers_in, referrers_of
 
-__all__ = ["Transferred", "copy_bundle", "open_any", "push"]
+__all__ = ["Transferred", "copy_bundle", "open_any", "open_place", "push", "referrers_in", "referrers_of"]

@@ -1,45 +1,59 @@
 """What refers to a bundle in a registry: signatures, attestations, SBOMs; manifests with the bundle as their subject.
 
 In: a registry, a manifest's digest. Out: Referrers, by the referrers API or, where a registry has none, by the tag that
-stands in for it. Source: OCI distribution specification 1.1, "Listing Referrers", "Referrers Tag Schema".
-Called by transfer, and by whatever attaches something to a bundle.
+stands in for it; RegistryReferrers makes them look as those of a layout do.
+Source: OCI distribution specification 1.1, "Listing Referrers", "Referrers Tag Schema".
+Called by transfer and by the trust workflow.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
 
 from kerncap.bundle.documents import canonical_json, parse_json
-from kerncap.bundle.limits import MAX_BLOBS, MAX_MANIFEST_BYTES
-from kerncap.bundle.manifest import OCI_INDEX, OCI_MANIFEST, Descriptor, is_digest, sha256_digest
+from kerncap.bundle.limits import MAX_MANIFEST_BYTES
+from kerncap.bundle.manifest import OCI_INDEX, OCI_MANIFEST, Descriptor
+from kerncap.bundle.referrers import Referrer, check_count, parse_node, parse_referrer
 from kerncap.errors import BundleError, TransportError
 from kerncap.transport.registry import KerncapRegistry
+from kerncap.transport.streams import StreamBody
 
 _LOG = logging.getLogger(__name__)
-_MAX_REFERRERS = 1000
-_MAX_DEPTH = 4  # a signature of an attestation of a bundle is at 2
-_MAX_BLOB_BYTES = 1 << 40
 _TAG_ATTEMPTS = 5
+_OCTETS = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Referrer:
-    """A manifest that names another one as its subject."""
+class RegistryReferrers:
+    """Referrers of the manifests of one repository."""
 
-    media_type: str
-    digest: str
-    size: int
-    artifact_type: str
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, registry: KerncapRegistry) -> None:
+        self._registry = registry
 
-    def to_json(self) -> dict[str, Any]:
-        """Its descriptor in an OCI index."""
-        node: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
-        node |= {"artifactType": self.artifact_type} if self.artifact_type else {}
-        return node | ({"annotations": dict(self.annotations)} if self.annotations else {})
+    @property
+    def name(self) -> str:
+        return str(self._registry.reference)
+
+    def referring_to(self, digest: str) -> list[Referrer]:
+        """As list_referrers."""
+        return list_referrers(self._registry, digest)
+
+    def manifest(self, referrer: Referrer) -> bytes:
+        """Raises: TransportError; BundleError `bundle.digest-mismatch`."""
+        return self._registry.get_manifest(referrer.digest, OCI_MANIFEST)
+
+    def read(self, blob: Descriptor) -> bytes:
+        """Raises: TransportError; BundleError `bundle.digest-mismatch`, `bundle.missing-blob`."""
+        return self._registry.read_blob(blob)
+
+    def attach(self, raw: bytes, blobs: Mapping[str, bytes]) -> Referrer:
+        """Blobs first, then the manifest. Raises: TransportError."""
+        for digest, data in blobs.items():
+            blob = Descriptor(_OCTETS, digest, len(data))
+            if not self._registry.has_blob(blob):
+                body = StreamBody(len(data), lambda data=data: iter((data,)), lambda count: None)  # type: ignore[misc]
+                self._registry.push_body(blob, body)
+        return push_referrer(self._registry, raw)
 
 
 def fallback_tag(digest: str) -> str:
@@ -63,48 +77,11 @@ def push_referrer(registry: KerncapRegistry, raw: bytes) -> Referrer:
 
     Raises: TransportError; BundleError `bundle.malformed` when it has none.
     """
-    document = parse_json(raw, what="referrer", limit=MAX_MANIFEST_BYTES)
-    subject = document.get("subject")
-    digest = subject.get("digest") if isinstance(subject, dict) else None
-    if not isinstance(digest, str) or not is_digest(digest):
-        raise BundleError("a manifest without subject refers to nothing", code="bundle.malformed")
-    config = document.get("config")
-    type_of_config = config.get("mediaType", "") if isinstance(config, dict) else ""
-    annotations = document.get("annotations")
-    referrer = Referrer(
-        OCI_MANIFEST,
-        sha256_digest(raw),
-        len(raw),
-        str(document.get("artifactType") or type_of_config),
-        {str(k): str(v) for k, v in annotations.items()} if isinstance(annotations, dict) else {},
-    )
+    attached = parse_referrer(raw, what="referrer")
+    referrer, digest = attached.referrer, attached.subject
     if registry.push_manifest(raw, name=referrer.digest) != digest:
         _add_to_tag(registry, digest, referrer)
     return referrer
-
-
-def copy_referrers(
-    source: KerncapRegistry, target: KerncapRegistry, digest: str, send: Callable[[Descriptor], None], *, depth: int = 1
-) -> int:
-    """Take everything along that refers to a manifest, and what refers to that; `send` brings one blob over.
-
-    Gives how many. Raises: TransportError; BundleError `bundle.limit`, `bundle.unknown-media-type`.
-    """
-    count = 0
-    for referrer in list_referrers(source, digest):
-        if referrer.media_type != OCI_MANIFEST:
-            raise BundleError(
-                f"{source.reference.name}@{referrer.digest}: a referrer of type {referrer.media_type[:100]!r}",
-                code="bundle.unknown-media-type",
-            )
-        if depth > _MAX_DEPTH:
-            raise BundleError(f"referrers of referrers, {depth} deep: {referrer.digest}", code="bundle.limit")
-        raw = source.get_manifest(referrer.digest, OCI_MANIFEST)
-        for blob in _blobs_of(raw, f"{source.reference.name}@{referrer.digest}"):
-            send(blob)
-        push_referrer(target, raw)
-        count += 1 + copy_referrers(source, target, referrer.digest, send, depth=depth + 1)
-    return count
 
 
 def _from_api(registry: KerncapRegistry, digest: str) -> list[Referrer] | None:
@@ -123,7 +100,7 @@ def _from_api(registry: KerncapRegistry, digest: str) -> list[Referrer] | None:
                 raise
             return None
         found += _parse(raw, f"{registry.reference.name}: referrers of {digest}")
-        _check_count(len(found), registry)
+        check_count(len(found), registry.reference.name)
     return found
 
 
@@ -135,7 +112,7 @@ def _from_tag(registry: KerncapRegistry, digest: str) -> list[Referrer]:
             raise
         return []
     found = _parse(raw, f"{registry.reference.name}:{fallback_tag(digest)}")
-    _check_count(len(found), registry)
+    check_count(len(found), registry.reference.name)
     return found
 
 
@@ -160,51 +137,8 @@ def _add_to_tag(registry: KerncapRegistry, digest: str, referrer: Referrer) -> N
         )
 
 
-def _check_count(count: int, registry: KerncapRegistry) -> None:
-    if count > _MAX_REFERRERS:
-        raise BundleError(f"{registry.reference.name}: more than {_MAX_REFERRERS} referrers", code="bundle.limit")
-
-
 def _parse(raw: bytes, what: str) -> list[Referrer]:
     nodes = parse_json(raw, what=what, limit=MAX_MANIFEST_BYTES).get("manifests")
     if not isinstance(nodes, list):
         raise BundleError(f"{what}: no list of manifests", code="bundle.malformed")
-    return [_referrer(node, what) for node in nodes]
-
-
-def _referrer(node: Any, what: str) -> Referrer:
-    blob = _descriptor(node, what, MAX_MANIFEST_BYTES)
-    artifact_type, annotations = node.get("artifactType", ""), node.get("annotations") or {}
-    if (
-        not isinstance(artifact_type, str)
-        or not isinstance(annotations, dict)
-        or not all(isinstance(value, str) for value in annotations.values())
-    ):
-        raise BundleError(f"{what}: a malformed entry", code="bundle.malformed")
-    return Referrer(blob.media_type, blob.digest, blob.size, artifact_type, annotations)
-
-
-def _blobs_of(raw: bytes, what: str) -> Iterator[Descriptor]:
-    document = parse_json(raw, what=what, limit=MAX_MANIFEST_BYTES)
-    layers = document.get("layers")
-    if not isinstance(layers, list) or len(layers) > MAX_BLOBS:
-        raise BundleError(f"{what}: layers is missing, not a list or too long", code="bundle.malformed")
-    seen: set[str] = set()
-    for node in (document.get("config"), *layers):
-        blob = _descriptor(node, what, _MAX_BLOB_BYTES)
-        if blob.digest not in seen:
-            seen.add(blob.digest)
-            yield blob
-
-
-def _descriptor(node: Any, what: str, most: int) -> Descriptor:
-    if not isinstance(node, dict):
-        raise BundleError(f"{what}: a malformed descriptor", code="bundle.malformed")
-    media_type, digest, size = node.get("mediaType"), node.get("digest"), node.get("size")
-    if not isinstance(media_type, str) or not isinstance(digest, str) or not is_digest(digest):
-        raise BundleError(f"{what}: a malformed descriptor", code="bundle.malformed")
-    if type(size) is not int or not 0 <= size <= most:
-        raise BundleError(
-            f"{what}: {digest} has {str(size)[:40]} bytes, at most {most} are allowed", code="bundle.limit"
-        )
-    return Descriptor(media_type, digest, size)
+    return [parse_node(node, what) for node in nodes]

@@ -22,9 +22,10 @@ from kerncap.bundle.compression import Readable
 from kerncap.bundle.files import host_errors
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import Descriptor, Manifest
-from kerncap.bundle.reader import Bundle, open_bundle, open_store
-from kerncap.bundle.sink import ProgressCall, Sink, Slot, copy_blobs, new_bundle, no_progress
-from kerncap.bundle.store import BlobLocation
+from kerncap.bundle.reader import Bundle, local_store, open_bundle, open_store
+from kerncap.bundle.referrers import LocalReferrers, ReferrerSource, walk
+from kerncap.bundle.sink import LayoutSink, ProgressCall, Sink, Slot, copy_blobs, new_bundle, no_progress
+from kerncap.bundle.store import BlobLocation, LocalStore
 from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
 from kerncap.transport.reference import Reference, parse_reference
@@ -95,11 +96,20 @@ def open_any(source: str | Location, *, plain_http: bool = False, patience: Pati
     location = parse_source(source) if isinstance(source, str) else source
     if not isinstance(location, RegistryLocation):
         return open_bundle(location)
+    return open_store(open_place(location, plain_http=plain_http, patience=patience))
+
+
+def open_place(
+    location: Location, *, plain_http: bool = False, patience: Patience | None = None
+) -> LocalStore | RegistryStore:
+    """Where a sealed bundle lies, of which nothing was read yet. Raises: UsageError `usage.not-sealed`; BundleError."""
+    if not isinstance(location, RegistryLocation):
+        return local_store(location)
     # Loading oras and requests takes as long as reading a small bundle; what lies on this machine needs neither.
     from kerncap.transport.registry import KerncapRegistry
 
     reference = parse_reference(location.reference)
-    return open_store(RegistryStore(KerncapRegistry(reference, plain_http=plain_http, patience=patience)))
+    return RegistryStore(KerncapRegistry(reference, plain_http=plain_http, patience=patience))
 
 
 def push(
@@ -129,18 +139,19 @@ def push(
         )
     registry = KerncapRegistry(reference, plain_http=plain_http, patience=patience)
     origin = bundle.store.registry if isinstance(bundle.store, RegistryStore) else None
-    if recursive and origin is None:
-        raise no_referrers(bundle.name)
     registry.mount_from = _mountable(reference, mount_from, origin)
     sending = Sending(registry, origin or bundle, _Meter(progress, manifest.total_bytes).add)
     in_parallel(sending.send, list(manifest.blobs()), sending.stop)
     registry.push_manifest(manifest.raw)
     referrers = 0
     if recursive:
-        assert origin is not None
-        from kerncap.transport.referrers import copy_referrers
+        from kerncap.transport.referrers import push_referrer
 
-        referrers = copy_referrers(origin, registry, manifest.digest, sending.send)
+        for attached in walk(referrers_of(bundle), manifest.digest):
+            for blob in attached.blobs:
+                sending.send(blob)
+            push_referrer(registry, attached.raw)
+            referrers += 1
     return sending.transferred(manifest, referrers)
 
 
@@ -208,23 +219,41 @@ class Sending:
         )
 
 
-def no_referrers(name: str) -> UsageError:
-    """What refers to a bundle is only known to a registry, and only a registry takes it."""
-    return UsageError(
-        f"--recursive is for a copy from registry to registry, {name} is in none",
-        code="usage.recursive",
-        hint=typed("kerncap", "copy", "REF", "REF", "--recursive"),
-    )
+def referrers_of(bundle: Bundle) -> ReferrerSource:
+    """What refers to a sealed bundle, beside it where it lies."""
+    _sealed(bundle)
+    assert isinstance(bundle.store, LocalStore | RegistryStore)
+    return referrers_in(bundle.store)
+
+
+def referrers_in(store: LocalStore | RegistryStore) -> ReferrerSource:
+    """All referrers of the place."""
+    if isinstance(store, LocalStore):
+        return LocalReferrers(store)
+    from kerncap.transport.referrers import RegistryReferrers
+
+    return RegistryReferrers(store.registry)
 
 
 def copy_bundle(
-    bundle: Bundle, output: LayoutLocation | TarLocation, *, progress: ProgressCall = no_progress
+    bundle: Bundle,
+    output: LayoutLocation | TarLocation,
+    *,
+    progress: ProgressCall = no_progress,
+    recursive: bool = False,
 ) -> Transferred:
     """Write an open sealed bundle, local or of a registry (then this is `pull`), to a new layout or tar file.
 
-    Raises: UsageError `usage.output-exists`; TransportError; BundleError; HostError `host.disk-full`.
+    `recursive`: what refers to the bundle (signatures, attestations) comes along, into a layout.
+    Raises: UsageError `usage.output-exists`, `usage.recursive`; TransportError; BundleError; HostError.
     """
     manifest = _sealed(bundle)
+    if recursive and isinstance(output, TarLocation):
+        raise UsageError(
+            f"--recursive: {output} is a tar file, which carries the bundle and nothing that refers to it",
+            code="usage.recursive",
+            hint=typed("kerncap", "copy", bundle.name, "oci:DIR", "--recursive"),
+        )
     remote = bundle.store if isinstance(bundle.store, RegistryStore) else None
     skipped: list[Descriptor] = []
     with new_bundle(output, manifest, resume=remote is not None) as sink:
@@ -233,9 +262,28 @@ def copy_bundle(
         else:
             blobs = [(blob, bundle.locate(blob)) for blob in manifest.blobs()]
             copy_blobs(sink, blobs, what=bundle.name, progress=progress)
+        referrers = _bring_referrers(bundle, sink) if recursive else 0
     blob_count = sum(1 for _ in manifest.blobs())
     moved = manifest.total_bytes - sum(blob.size for blob in skipped)
-    return Transferred(manifest.digest, blob_count, manifest.total_bytes, moved, len(skipped))
+    return Transferred(manifest.digest, blob_count, manifest.total_bytes, moved, len(skipped), referrers=referrers)
+
+
+def _bring_referrers(bundle: Bundle, sink: Sink) -> int:
+    """Into a layout; gives how many."""
+    assert isinstance(sink, LayoutSink)
+    count = 0
+    for attached in walk(referrers_of(bundle), sink.manifest.digest):
+        for blob in attached.blobs:
+            if sink.has(blob):
+                continue
+            if isinstance(bundle.store, RegistryStore):
+                with sink.slot(blob) as slot:
+                    bundle.store.registry.pull_blob(blob, slot, add=lambda count: None)
+            else:
+                sink.put_location(blob, bundle.locate(blob), what=bundle.name)
+        sink.add_referrer(attached)
+        count += 1
+    return count
 
 
 def fetch_blob(

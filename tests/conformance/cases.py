@@ -215,6 +215,18 @@ _REF_NAME = "org.opencontainers.image.ref.name"
 _SUMMARY = {"regions": 2, "raw_bytes": 1, "stored_bytes": 1, "source_files": 2}
 _LAYOUT_2 = ("oci-layout", b'{"imageLayoutVersion":"2.0.0"}')
 
+def _referrer() -> Change:
+    """Something that refers to the bundle: an entry of index.json without a tag, of another artifact type."""
+    raw = dump({"schemaVersion": 2, "artifactType": "application/spdx+json"})
+
+    def change(parts: Parts) -> None:
+        _members(lambda members: members.append(("blobs/sha256/" + sha256(raw), raw)))(parts)
+        node = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": "application/spdx+json"}
+        _manifests(lambda nodes: nodes.append({**node, "digest": "sha256:" + sha256(raw), "size": len(raw)}))(parts)
+
+    return change
+
+
 VALID: tuple[Case, ...] = (
     Case("minimal", _no_source),
     Case("with-source", lambda parts: None),
@@ -228,6 +240,7 @@ VALID: tuple[Case, ...] = (
     *(Case(f"shuffled-by-{width}", _shuffle(width)) for width in (2, 4, 8)),
     Case("shuffled-with-a-rest", _shuffle(8, tail=5)),
     Case("shuffled-by-1", _chunk("pre", 0, w=1)),
+    Case("referrer-in-the-layout", _referrer()),
     Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
 )
 

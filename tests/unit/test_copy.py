@@ -327,13 +327,29 @@ def test_a_list_of_referrers_without_end_is_refused(fakes: tuple[Fake, Fake], bu
     assert caught.value.code == "transport.protocol"
 
 
-def test_recursive_is_for_registries(tmp_path: Path, fakes: tuple[Fake, Fake], tar_file: Path, bundle: Bundle) -> None:
+def test_a_tar_file_takes_nothing_that_refers_to_a_bundle(
+    tmp_path: Path, fakes: tuple[Fake, Fake], bundle: Bundle
+) -> None:
     one, _ = fakes
     push(bundle, parse_reference(f"{one.host}/a/b:v1"))
-    for source, target in ((f"{one.host}/a/b:v1", f"oci:{tmp_path}/out"), (str(tar_file), f"{one.host}/a/c:v1")):
-        assert cli.run(["copy", source, target, "--recursive"]) == 2
-    assert not (tmp_path / "out").exists()
-    assert "v1" in one.manifests
+    for words in (["copy", f"{one.host}/a/b:v1", f"{tmp_path}/out.tar"], ["pull", f"{one.host}/a/b:v1", "-o", "x.tar"]):
+        assert cli.run([*words, "--recursive"]) == 2
+    assert not (tmp_path / "out.tar").exists()
+
+
+def test_a_list_that_names_what_refers_to_something_else_is_refused(
+    tmp_path: Path, fakes: tuple[Fake, Fake], bundle: Bundle
+) -> None:
+    """Else a list that names itself would be walked without end."""
+    one, other = fakes
+    push(bundle, parse_reference(f"{one.host}/a/b:v1"))
+    assert bundle.manifest_digest is not None
+    stray = _refer(_client(f"{one.host}/a/b:v1", tmp_path), ("sha256:" + "3" * 64, 10), SBOM, b"{}")
+    node = {"mediaType": OCI_MANIFEST, "digest": stray, "size": len(one.manifests[stray]), "artifactType": SBOM}
+    one.manifests[fallback_tag(bundle.manifest_digest)] = json.dumps({"manifests": [node]}).encode()
+    with pytest.raises(BundleError) as caught:
+        push(open_any(f"{one.host}/a/b:v1"), parse_reference(f"{other.host}/c/d:v1"), recursive=True)
+    assert caught.value.code == "bundle.malformed"
 
 
 def test_every_form_to_every_form(tmp_path: Path, fakes: tuple[Fake, Fake], tar_file: Path) -> None:
