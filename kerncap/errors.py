@@ -73,6 +73,12 @@ class BundleError(KerncapError):
     general_hint = "kerncap verify BUNDLE --deep  # then ask for a whole one where it came from"
 
 
+class TrustError(BundleError):
+    """Nothing that the caller trusts vouches for the bundle, or what vouches for it does not hold."""
+
+    general_hint = "kerncap inspect BUNDLE  # lists who signed it"
+
+
 class CaptureError(KerncapError):
     """The capture: no dispatch matched, the application died, nothing sealed."""
 
@@ -153,6 +159,7 @@ _CLASS_OF_PREFIX: dict[str, type[KerncapError]] = {
     "usage": UsageError,
     "host": HostError,
     "bundle": BundleError,
+    "trust": TrustError,
     "capture": CaptureError,
     "replay": ReplayError,
     "vgpu": ReplayError,

@@ -61,6 +61,18 @@ def toolchain_headers(incomplete: str) -> list[str]:
     return [word for word in MODES if word.startswith(incomplete)]
 
 
+def signers(incomplete: str) -> list[str]:
+    """Programs that sign what is in a registry."""
+    return [word for word in ("cosign", "notation") if word.startswith(incomplete)]
+
+
+def algorithms(incomplete: str) -> list[str]:
+    """Of keys."""
+    from kerncap.trust.keys import ALGORITHMS
+
+    return [word for word in ALGORITHMS if word.startswith(incomplete)]
+
+
 def conditions(incomplete: str) -> list[str]:
     """How each kind of `--when` begins."""
     return [word for word in ("arg[", "fault", "inf", "nan", "slower-than=") if word.startswith(incomplete)]

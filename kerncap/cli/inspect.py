@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,12 +27,21 @@ def inspect(
             "--fidelity", help="Also which instructions of the code object the virtual GPU approximates or lacks."
         ),
     ] = False,
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--key",
+            metavar="PUBLIC.pem",
+            help="Say whether what refers to it is signed by this key. More than one: by any.",
+        ),
+    ] = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
     """Show kernel, call with typed arguments, target, versions and memory by class; no memory data is read or moved."""
     from kerncap.cli.bundle_text import describe, describe_json
+    from kerncap.cli.referrers_text import find_referrers
     from kerncap.transport import open_any
     from kerncap.triton.described import describe as describe_triton
     from kerncap.workflows.fidelity import fidelity_of
@@ -41,11 +51,12 @@ def inspect(
     found = fidelity_of(opened) if fidelity else None
     left_out = _code_bytes_left_out(opened)
     triton = _triton(opened) if left_out is None else None
+    referrers = find_referrers(opened, key or ())
     if as_json:
         extra: dict[str, Any] = {} if found is None else {"fidelity": found.to_json()}
         extra |= {} if triton is None else {"triton": triton}
         extra |= {} if left_out is None else {"triton_not_fetched_bytes": left_out}
-        print_json({**describe_json(opened), "bundle": bundle, **extra})
+        print_json({**describe_json(opened), "bundle": bundle, **extra, **referrers.to_json()})
     else:
         say(describe(opened, regions=verbose > 0))
         if triton is not None:
@@ -55,6 +66,8 @@ def inspect(
             say(f"\nTriton's call lies in the code layer of {size}, which is not fetched: {pull}")
         if found is not None:
             say(fidelity_text(found))
+        if referrers.text():
+            say("\n" + referrers.text())
 
 
 def _code_bytes_left_out(opened: Bundle) -> int | None:
@@ -104,5 +117,5 @@ def register(app: typer.Typer) -> None:
         summary="Show what a bundle holds, without moving its data.",
         example="kerncap inspect vector_add.kcap.tar\n"
         "kerncap inspect vector_add.kcap.tar --fidelity\n"
-        "kerncap inspect localhost:5000/kernels/vector_add:v1 --json",
+        "kerncap inspect localhost:5000/kernels/vector_add:v1 --key maintainer.pub.pem --json",
     )

@@ -53,6 +53,9 @@ COMMANDS: tuple[str, ...] = (
     "copy",
     "inspect",
     "verify",
+    "sign",
+    "attest",
+    "sbom",
     "replay",
     "validate",
     "source",
@@ -68,6 +71,7 @@ COMMANDS: tuple[str, ...] = (
 
 _BUNDLE_COMMANDS = frozenset(
     {"push", "pull", "copy", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
+    | {"sign", "attest", "sbom"}
 )
 
 _ended_by: list[int] = []

@@ -240,6 +240,26 @@ CheckOption = Annotated[
     str | None,
     typer.Option("--check", help="Also look for errors (virtual GPU): memory, race, hazards, joined by +, or all."),
 ]
+PolicyOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--key",
+        metavar="PUBLIC.pem",
+        help="Refuse what this key has not signed, before anything in it is used. More than one: any of them.",
+    ),
+]
+SigningKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="PRIVATE.pem", help="Sign it with this key (Ed25519, ECDSA P-256); else nobody vouches for it."
+    ),
+]
+AttachableBundle = Annotated[
+    str,
+    typer.Argument(
+        metavar="BUNDLE", help=f"oci:DIR[:tag] or {_REFERENCE} (not a tar file).", autocompletion=completion.bundles
+    ),
+]
 PlainHttpOption = Annotated[
     bool,
     typer.Option("--plain-http", help="Talk http to a registry that is not on loopback (loopback always is http)."),

@@ -134,6 +134,19 @@ def confirm(question: str, *, yes: bool, what: str) -> None:
         raise UsageError("not confirmed: nothing was done", code="usage.not-confirmed", hint=hint)
 
 
+def ask_secret(question: str) -> str:
+    """What a person types on the terminal, unseen. Raises: UsageError `usage.passphrase` when nobody is there."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{question}: nobody is there to type it, stdin is not a terminal",
+            code="usage.passphrase",
+            hint="export KERNCAP_KEY_PASSPHRASE=...",
+        )
+    import getpass
+
+    return getpass.getpass(escape(question) + ": ", stream=sys.stderr)
+
+
 @contextmanager
 def status_line(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """One line on stderr that is written over and over, only when stderr is a terminal."""

@@ -23,11 +23,13 @@ def replay(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a captured dispatch and compare all memory with what the application computed."""
+    from kerncap.cli.trusted import trusted
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.replay import Options, judge
@@ -47,7 +49,7 @@ def replay(
         kernel=kernel,
         plain_http=plain_http,
     )
-    return report_verdict(judge(bundle, chosen), as_json=as_json)
+    return report_verdict(judge(trusted(bundle, key, plain_http=plain_http), chosen), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,6 +42,13 @@ def run(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    key: options.PolicyOption = None,
+    attest: Annotated[
+        bool, typer.Option("--attest", help="Attach the verdict to the bundle, with the digest of the runtime image.")
+    ] = False,
+    attest_key: Annotated[
+        Path | None, typer.Option("--attest-key", metavar="PRIVATE.pem", help="With --attest: sign it with this key.")
+    ] = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -48,6 +56,7 @@ def run(
 
     The equivalent `docker run` lines are printed on stderr.
     """
+    from kerncap.cli.trusted import trusted
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows import run as workflow
     from kerncap.workflows.check import parse_checks
@@ -80,7 +89,14 @@ def run(
         say=lambda line: note(f"$ {line}"),
         on_stderr=_pass_on if verbose else None,
     )
-    return report_verdict(workflow.run(bundle, chosen), as_json=as_json)
+    if attest_key is not None and not attest:
+        raise UsageError("--attest-key is of --attest", code="usage.option-alone", hint="--attest --attest-key KEY")
+    bundle = trusted(bundle, key, plain_http=plain_http)
+    if not attest:
+        return report_verdict(workflow.run(bundle, chosen), as_json=as_json)
+    from kerncap.cli.attest import judge_and_attest
+
+    return judge_and_attest(bundle, chosen, attest_key, as_json=as_json)
 
 
 def _pass_on(piece: bytes) -> None:

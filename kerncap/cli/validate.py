@@ -28,6 +28,7 @@ def validate(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
@@ -36,6 +37,7 @@ def validate(
 
     With --config the kernel is compiled for another configuration before, in the sandbox or with --trust here.
     """
+    from kerncap.cli.trusted import trusted
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
@@ -61,6 +63,7 @@ def validate(
         launch=launch,
         plain_http=plain_http,
     )
+    bundle = trusted(bundle, key, plain_http=plain_http)
     if configuration is None:
         return report_verdict(judge(bundle, chosen), as_json=as_json)
     sandbox = Sandbox(say=lambda line: note(f"$ {line}"), configuration=configuration)

@@ -398,6 +398,18 @@ def _require_image(client: DockerClient, image: str) -> None:
         raise UsageError(f"{image!r} is no name of an image", code="usage.image", hint="kerncap image list") from None
 
 
+def image_digests(image: str) -> tuple[str, str | None]:
+    """Digest of the image's config (its id), and of its manifest where it came from a registry.
+
+    Raises: HostError `host.no-docker`, `host.no-image`, `host.docker`; UsageError `usage.image`.
+    """
+    with engine.connect() as client, engine.engine_errors(f"looking at {image}"):
+        _require_image(client, image)
+        found = client.images.get(image)
+        digests = sorted(str(name).rpartition("@")[2] for name in found.attrs.get("RepoDigests") or ())
+    return str(found.id), digests[0] if digests else None
+
+
 def _how_to_get(image: str) -> str:
     if catalog.find_checkout() is not None:
         for suite in catalog.load().bases:

@@ -18,7 +18,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"cli"}),
     frozenset({"workflows"}),
-    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer"}),
+    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust"}),
     frozenset({"bundle", "results"}),
     frozenset({"native", "proc", "names", "scratch", "limits"}),
     frozenset({"errors"}),
@@ -31,6 +31,8 @@ _ONLY_IN: dict[str, frozenset[str]] = {
     "docker": frozenset({"runtime"}),
     "oras": frozenset({"transport"}),
     "requests": frozenset({"transport", "runtime"}),  # runtime: what the docker SDK raises
+    "cryptography": frozenset({"trust"}),
+    "license_expression": frozenset({"trust"}),
     "subprocess": frozenset({"proc"}),
 }
 
