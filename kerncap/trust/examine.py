@@ -96,7 +96,7 @@ def require_signature(source: ReferrerSource, digest: str, keys: Sequence[Public
         if one.kind == kinds.SIGNATURE and one.holds:
             return one.signed_by
         if one.kind == kinds.SIGNATURE or referrer.artifact_type:
-            problems.append(one.problem or TrustError(_too_big(source, referrer), code="trust.malformed"))
+            problems += [one.problem] if one.problem is not None else []
             claims += one.claims
     raise _why_not(source.name, digest, problems, claims, keys)
 
@@ -118,11 +118,6 @@ def _why_not(
             return TrustError(telling.message + more, code=code)
     others = ", ".join(dict.fromkeys(claims[:4])) or "no key that it names"
     return TrustError(f"{name}: {digest} is signed by {others}, not by {wanted}", code="trust.unknown-key")
-
-
-def _too_big(source: ReferrerSource, referrer: Referrer) -> str:
-    most = limits.MAX_ENVELOPE_BYTES
-    return f"{source.name}: referrer {referrer.digest}: an envelope has at most {most} bytes, this is bigger"
 
 
 def _listed(referrer: Referrer) -> Examined:
@@ -155,6 +150,9 @@ def _examine(
             if referrer.artifact_type == kinds.SIGNATURE_ARTIFACT:
                 problem = _malformed(attached, f"a signature has one layer of type {DSSE}")
             return Examined(referrer, _kind_by_type(referrer), problem=problem, holds=False if problem else None), 0
+        if layer.size > limits.MAX_ENVELOPE_BYTES:
+            problem = _malformed(attached, f"{layer.size} bytes, at most {limits.MAX_ENVELOPE_BYTES} are allowed")
+            return Examined(referrer, _kind_by_type(referrer), problem=problem, holds=False), 0
         if layer.size > most_bytes:
             return _listed(referrer), 0
         taken = layer.size

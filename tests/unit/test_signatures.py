@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -537,3 +538,18 @@ def test_another_tool_signs_by_digest(
     stand_in.write_text("#!/bin/sh\nexit 3\n")
     assert cli.run(["sign", name, "--with", program]) == 3
     assert "host.signer" in capsys.readouterr().err
+
+
+def test_every_code_is_in_the_docs() -> None:
+    """docs/trust.md, Errors: what the package, its workflow and its commands raise."""
+    root = Path(__file__).resolve().parents[2]
+    text = (root / "docs/trust.md").read_text("utf-8").split("## Errors")[1]
+    listed = set(re.findall(r"`((?:trust|usage|host)\.[a-z-]+)`", text))
+    paths = [*(root / "kerncap/trust").glob("*.py"), root / "kerncap/workflows/trust.py"]
+    paths += [root / f"kerncap/cli/{name}.py" for name in ("sign", "attest", "sbom", "trusted")]
+    found = {
+        code for path in paths for code in re.findall(r'"((?:trust|usage|host)\.[a-z-]+)"', path.read_text("utf-8"))
+    }
+    # Of every command, in docs/architecture.md's families.
+    assert found - listed == {"usage.option-alone", "usage.output-exists"}
+    assert listed - found == {"usage.no-referrers"}

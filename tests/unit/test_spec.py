@@ -18,6 +18,10 @@ from kerncap.bundle.documents import canonical_json, load_schema, validate
 from kerncap.bundle.index import KINDS, SEGMENTS, parse_index
 from kerncap.bundle.manifest import parse_manifest
 from kerncap.bundle.reader import RECORD_MEMBERS
+from kerncap.bundle.referrers import parse_referrer
+from kerncap.trust import kinds
+from kerncap.trust.envelope import DSSE, IN_TOTO, parse_statement
+from kerncap.trust.examine import predicate_of_signature
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SPEC = (_ROOT / "bundle_spec" / "SPEC.md").read_text()
@@ -30,7 +34,8 @@ def _example(name: str) -> Any:
 
 
 def test_every_example_is_known() -> None:
-    assert re.findall(r"```json (\w+)", _SPEC) == ["manifest", "config", "content", "index", "sequence"]
+    names = ["manifest", "config", "content", "index", "sequence", "referrer", "statement"]
+    assert re.findall(r"```json (\w+)", _SPEC) == names
 
 
 def test_manifest_example() -> None:
@@ -57,6 +62,32 @@ def test_sequence_example() -> None:
     capture = capture_from_json(_example("config")["capture"] | {"sequence": _example("sequence")})
     assert [step.code_object.isa for step in capture.steps] == [isa, isa]
     assert capture.steps[1].barriers_before[0].waits_for == (0,)
+
+
+def test_examples_of_referrers() -> None:
+    attached = parse_referrer(canonical_json(_example("referrer")), what="example")
+    assert attached.referrer.artifact_type == kinds.SIGNATURE_ARTIFACT
+    assert [layer.media_type for layer in attached.layers] == [DSSE]
+    statement = parse_statement(canonical_json(_example("statement")), what="example")
+    assert statement.subject == attached.subject
+    assert statement.predicate_type == kinds.SIGNATURE_PREDICATE
+    assert attached.referrer.annotations == {kinds.PREDICATE_ANNOTATION: kinds.SIGNATURE_PREDICATE}
+    assert dict(statement.predicate) == dict(predicate_of_signature())
+
+
+def test_section_12_has_the_limits_types_and_codes_of_the_code() -> None:
+    section = _SPEC.split("## 12.")[1]
+    for text in (
+        f"more than {limits.MAX_REFERRERS:,}\n",
+        f"a blob above {limits.MAX_REFERRER_BLOB_BYTES >> 20} MiB;",
+        f"envelope above {limits.MAX_ENVELOPE_BYTES >> 20} MiB.",
+    ):
+        assert text in section
+    for name in (kinds.SIGNATURE_ARTIFACT, kinds.SPDX, IN_TOTO, DSSE, *kinds.KIND_OF_PREDICATE):
+        assert f"`{name}`" in section, name
+    packages = [*(_ROOT / "kerncap/trust").glob("*.py"), _ROOT / "kerncap/workflows/trust.py"]
+    raised = {code for path in packages for code in re.findall(r'"(trust\.[a-z-]+)"', path.read_text())}
+    assert set(re.findall(r"^\| `(trust\.[a-z-]+)`", section, re.MULTILINE)) == raised
 
 
 def test_content_example_has_the_members_of_a_real_one(tmp_path: Path) -> None:
