@@ -9,6 +9,7 @@ Source: spdx.github.io/spdx-spec/v2.3. Called by the trust workflow.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -52,7 +53,7 @@ def document_of_sbom(bundle: Bundle, folder: Path, files: Iterable[SourceFile], 
     """
     manifest = bundle.manifest
     assert manifest is not None, "a sealed bundle"
-    texts = _LicenseTexts()
+    texts = LicenseTexts()
     read = [_read(folder, file, texts, bundle.name) for file in sorted(files, key=lambda file: file.name)]
     identifiers = {file.name: f"SPDXRef-File-{number}" for number, file in enumerate(read)}
     packages = [_package(bundle, read, identifiers), *_tools(bundle, folder)]
@@ -84,7 +85,7 @@ def to_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _read(folder: Path, file: SourceFile, texts: _LicenseTexts, what: str) -> _File:
+def _read(folder: Path, file: SourceFile, texts: LicenseTexts, what: str) -> _File:
     path = folder / file.name
     first = hashlib.sha1(usedforsecurity=False)  # SPDX 2.3 demands it of every file
     second = hashlib.sha256()
@@ -97,14 +98,15 @@ def _read(folder: Path, file: SourceFile, texts: _LicenseTexts, what: str) -> _F
                 head += piece
     expressions: dict[str, None] = {}
     found: dict[str, None] = {}
-    for line in _lines(head):
+    for line in license_expressions(head):
         expression, parts = texts.parse(line)
         expressions[expression] = None
         found.update(dict.fromkeys(parts))
     return _File(file.name, first.hexdigest(), second.hexdigest(), tuple(sorted(found)), tuple(expressions))
 
 
-def _lines(head: bytes) -> Iterator[str]:
+def license_expressions(head: bytes) -> Iterator[str]:
+    """What the SPDX-License-Identifier lines of a file say, up to 64 of them."""
     for number, match in enumerate(_IDENTIFIER.finditer(head)):
         if number == _MAX_LINES:
             return
@@ -113,29 +115,33 @@ def _lines(head: bytes) -> Iterator[str]:
             yield text
 
 
-class _LicenseTexts:
+@functools.cache
+def _licensing() -> Any:
+    """SPDX's list of licences. Raises: HostError `host.no-license-expression`."""
+    try:
+        from license_expression import get_spdx_licensing
+    except ImportError:
+        raise HostError(
+            "a bill of materials needs the Python package license-expression, which is not here",
+            code="host.no-license-expression",
+            hint="apt-get install python3-license-expression  # or: pip install license-expression",
+        ) from None
+    return get_spdx_licensing()
+
+
+class LicenseTexts:
     """Expressions as SPDX has them; what it has not becomes a LicenseRef with the words as they were found."""
 
     def __init__(self) -> None:
-        try:
-            from license_expression import get_spdx_licensing
-        except ImportError:
-            raise HostError(
-                "a bill of materials needs the Python package license-expression, which is not here",
-                code="host.no-license-expression",
-                hint="apt-get install python3-license-expression  # or: pip install license-expression",
-            ) from None
-        self._spdx = get_spdx_licensing()
+        self._spdx = _licensing()
         self.own: dict[str, str] = {}
 
     def parse(self, text: str) -> tuple[str, list[str]]:
         """The expression, and each licence in it, with its exception."""
-        from license_expression import ExpressionError
-
         parsed = None
         if len(text) <= _MAX_EXPRESSION:
-            # The last three: what the library lets through of what is no expression.
-            with contextlib.suppress(ExpressionError, RecursionError, TypeError, AttributeError):
+            # The library raises errors of many kinds for what is no expression, IndexError and TypeError among them.
+            with contextlib.suppress(Exception):
                 parsed = self._spdx.parse(text, validate=True, strict=True)
         if parsed is None:
             name = self._reference(text)

@@ -24,21 +24,37 @@ import mutate  # noqa: E402
 import zstandard  # noqa: E402
 from choices import Choices  # noqa: E402
 from craft import Parts, dump, frame, sound_parts  # noqa: E402
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: E402
 
 from kerncap.bundle import open_bundle  # noqa: E402
 from kerncap.bundle.capture import parse_capture  # noqa: E402
 from kerncap.bundle.code import read_code_layer  # noqa: E402
 from kerncap.bundle.config import parse_config  # noqa: E402
 from kerncap.bundle.index import parse_index  # noqa: E402
-from kerncap.bundle.manifest import parse_manifest  # noqa: E402
+from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, is_digest, parse_manifest  # noqa: E402
+from kerncap.bundle.referrers import build_referrer, parse_node, parse_referrer  # noqa: E402
 from kerncap.bundle.tar import read_members  # noqa: E402
 from kerncap.bundle.verify import verify  # noqa: E402
-from kerncap.errors import KerncapError  # noqa: E402
+from kerncap.errors import KerncapError, UsageError  # noqa: E402
 from kerncap.results import parse_replay_result, parse_verdict  # noqa: E402
 from kerncap.source.overlay import read_overlay  # noqa: E402
 from kerncap.transport.auth import parse_challenge  # noqa: E402
 from kerncap.transport.reference import parse_reference  # noqa: E402
 from kerncap.triton.pinned import read_pinned  # noqa: E402
+from kerncap.trust.envelope import (  # noqa: E402
+    DSSE,
+    IN_TOTO,
+    build_statement,
+    parse_envelope,
+    parse_statement,
+    sign,
+    signers,
+)
+from kerncap.trust.examine import predicate_of_signature  # noqa: E402
+from kerncap.trust.keys import PrivateKey, PublicKey  # noqa: E402
+from kerncap.trust.kinds import SIGNATURE_ARTIFACT, SIGNATURE_PREDICATE  # noqa: E402
+from kerncap.trust.sbom import LicenseTexts, license_expressions  # noqa: E402
+from kerncap.trust.verdicts import check_predicate, sentence  # noqa: E402
 
 _SHM = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
@@ -246,6 +262,76 @@ def frames(data: bytes) -> None:
         verify(open_bundle(str(path)), deep=True)
 
 
+def referrer(data: bytes) -> None:
+    """The manifest of what refers to a bundle, and an entry of a list of such."""
+    choices = Choices(data)
+    raw, blobs = build_referrer(_SUBJECT, SIGNATURE_ARTIFACT, DSSE, b"{}", title="t", annotations={"a": "b"})
+    found = parse_referrer(_json(json.loads(raw), choices), what="referrer")
+    assert all(is_digest(blob.digest) for blob in found.blobs)
+    assert is_digest(found.subject)
+    parse_node(mutate.mutated(found.referrer.to_json(), choices), "list")
+    assert len(blobs) == 1  # the empty config has the same bytes as this payload
+
+
+def envelope(data: bytes) -> None:
+    """An envelope with something changed: what is accepted says what was signed, word for word."""
+    choices = Choices(data)
+    statement = build_statement(_SUBJECT.digest, SIGNATURE_PREDICATE, predicate_of_signature())
+    if choices.below(3) == 0:
+        payload = _json(json.loads(statement), choices)
+        examined = parse_envelope(sign(payload, _PRIVATE), what="envelope")
+        assert signers(examined, [_PUBLIC]) == (_PUBLIC,)
+        parse_statement(examined.payload, what="statement")
+        return
+    found = parse_envelope(_json(json.loads(sign(statement, _PRIVATE)), choices), what="envelope")
+    if signers(found, [_PUBLIC]):
+        assert (found.payload_type, found.payload) == (IN_TOTO, statement)
+    parse_statement(found.payload, what="statement")
+
+
+def verdict_predicate(data: bytes) -> None:
+    """What can be shown of a stranger's verdict."""
+    predicate = mutate.mutated(_PREDICATE, Choices(data))
+    if isinstance(predicate, dict):
+        check_predicate(predicate, what="predicate")
+        sentence(predicate)
+
+
+def license_lines(data: bytes) -> None:
+    """Source files, looked through for the licences that they name."""
+    choices = Choices(data)
+    sound = b"/* SPDX-License-Identifier: (MIT OR GPL-2.0-only WITH Classpath-exception-2.0) AND LicenseRef-x */"
+    texts = LicenseTexts()
+    head = mutate.damaged(sound, choices) if choices.below(4) else sound[:28] + choices.rest()
+    for line in license_expressions(head):
+        expression, parts = texts.parse(line)
+        assert expression.isascii()
+        assert parts
+    if texts.own:  # counted as refused: the words stand in the document, and no expression
+        raise UsageError(next(iter(texts.own)), code="usage.license")
+
+
+_SUBJECT = Descriptor(OCI_MANIFEST, "sha256:" + "8" * 64, 1400)
+_SECRET = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+_PRIVATE = PrivateKey("sha256:" + "1" * 64, _SECRET)
+_PUBLIC = PublicKey("me.pub.pem", _PRIVATE.key_id, _SECRET.public_key())
+_PREDICATE = {
+    "schema": "kerncap.verdict-attestation/1",
+    "verdict": "faithful",
+    "passed": True,
+    "target": "gfx942",
+    "device": "gpu:0",
+    "product": "p",
+    "capturedOn": "gpu",
+    "variant": "sha256:" + "2" * 64,
+    "judged": ["captured", "poisoned"],
+    "iterations": 2,
+    "tolerance": {"atol": 0.5},
+    "bytesCompared": 1,
+    "mismatchBytes": 0,
+    "runtimeImage": {"name": "i", "imageId": "sha256:" + "3" * 64, "repositoryDigest": "sha256:" + "4" * 64},
+    "verifier": "kerncap 0.1.0",
+}
 _RUN = {
     "iterations": 1,
     "kernel_object_va": 4096,
@@ -336,6 +422,10 @@ READERS: dict[str, Callable[[bytes], None]] = {
         tar_names,
         sealed,
         frames,
+        referrer,
+        envelope,
+        verdict_predicate,
+        license_lines,
     )
 }
 
