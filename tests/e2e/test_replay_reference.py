@@ -20,6 +20,8 @@ from kerncap.transport import push
 from kerncap.transport.reference import parse_reference
 
 NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
+# In the container, whose cache the tests share: what another one fetched is not asked for again.
+NO_CACHE = {"KERNCAP_CACHE_LIMIT": "0"}
 TARGET = "gfx942"
 CASE = Case("pipeline", "vector_scale", 0)
 
@@ -50,7 +52,7 @@ def _asked(fake: Fake) -> list[str]:
 def test_replay_and_validate(workbench: Workbench, fake: Fake, pushed: Bundle) -> None:
     scratch = workbench.work / "scratch"
     scratch.mkdir()
-    env = {"TMPDIR": str(scratch)}
+    env = NO_CACHE | {"TMPDIR": str(scratch)}
     reference = f"{fake.host}/a/b:v1"
     done = workbench.kerncap("replay", reference, "--device", f"vgpu:{TARGET}", "--json", env=env)
     assert done.returncode == 0, done.stderr
@@ -77,7 +79,7 @@ def test_memory_that_does_not_come(workbench: Workbench, fake: Fake, pushed: Bun
         data = bytearray(fake.blobs[digest])
         data[len(data) // 2] ^= 1
         fake.blobs[digest] = bytes(data)
-    error = workbench.error(exit_code, "replay", f"{fake.host}/a/b:v1", "--device", f"vgpu:{TARGET}")
+    error = workbench.error(exit_code, "replay", f"{fake.host}/a/b:v1", "--device", f"vgpu:{TARGET}", env=NO_CACHE)
     code = {"fails": "transport.unauthorized", "changed": "bundle.digest-mismatch", "gone": "bundle.missing-blob"}[why]
     assert f"[{code}]" in error["stderr"]
 
