@@ -9,36 +9,32 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kerncap.triton.decorators import is_known, is_left_out
 from kerncap.triton.records import Records
+from kerncap.triton.source_text import apart_text, module_text
 from kerncap.triton.syntax import (
     absolute,
     bound_names,
+    decorators_of,
     dedented,
-    first_line,
     is_foreign_module,
     is_installed,
     is_plain,
+    is_run_by_hand,
     loaded_names,
-    of_triton,
-    without_foreign,
+    without_decorators,
 )
-from kerncap.triton.user_module import (
-    Module,
-    attributes_of_modules,
-    carried_name,
-    future_import,
-    import_text,
-    imported_names,
-)
-from kerncap.triton.written import not_carried, written
+from kerncap.triton.user_module import Module, attributes_of_modules, carried_name, import_of
+from kerncap.triton.written import is_written, not_carried, written
 
 MAIN = "kernel_variant"
 
 
 def source_files(records: Records) -> tuple[dict[str, str], str]:
-    """The files, and the name of the kernel in `kernel_variant`.
+    """The files, and the name of the kernel in `kernel_variant`: `Class.kernel` where a class has it.
 
     Raises: CompileError `compile.triton-source` for what cannot be carried.
     """
@@ -51,7 +47,26 @@ def source_files(records: Records) -> tuple[dict[str, str], str]:
     slicer = _Slicer(records)
     module, qualname = function
     slicer.need_function(module, qualname)
-    return slicer.files(module), qualname.rpartition(".")[2]
+    for other, name in _functions_among(value for _, value in records.kernel.get("constants", ())):
+        if not is_installed(other) or is_foreign_module(other):
+            slicer.need_function(other, name)
+    return slicer.files(module), carried_as(qualname)
+
+
+def carried_as(qualname: str) -> str:
+    """The name of a function where it is carried: a function's own ones move to the module's level."""
+    return qualname.rpartition(".")[2] if "<locals>" in qualname else qualname
+
+
+def _functions_among(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Functions that a kernel was given as constants, (module, name)."""
+    for value in values:
+        if isinstance(value, dict):
+            word, inner = next(iter(value.items()))
+            if word == "function":
+                yield inner[0], inner[1]
+            elif word in ("tuple", "list", "constexpr"):
+                yield from _functions_among(inner if isinstance(inner, list) else [inner])
 
 
 def _libraries(records: Records) -> list[tuple[str, str]]:
@@ -64,7 +79,6 @@ class _Slicer:
     def __init__(self, records: Records) -> None:
         self._records = records
         self._modules: dict[str, Module] = {}
-        self._inner: dict[tuple[str, str], str] = {}
 
     def _module(self, name: str) -> Module | None:
         if name in self._modules:
@@ -72,10 +86,10 @@ class _Slicer:
         functions = [one for (at, _), one in self._records.functions.items() if at == name]
         apart = [one for one in functions if one.get("apart") and "<locals>" not in one["name"]]
         record = self._records.modules.get(name)
-        if record is None and not apart:
+        if record is None and not any(one.get("apart") for one in functions):
             return None
         record = record or {"text": "", "package": "", "file": name}
-        text = record["text"] + _apart_text(apart)
+        text = record["text"] + apart_text(apart)
         try:
             tree = ast.parse(text)
         except SyntaxError as error:
@@ -83,7 +97,7 @@ class _Slicer:
         module = Module(name, record["package"], tree, text)
         for statement in tree.body:
             for bound in bound_names(statement):
-                module.bound[bound] = statement
+                module.bound.setdefault(bound, []).append(statement)
         module.values = dict(self._records.values.get(name, {}))
         for function in functions:
             local = set(function["local"])
@@ -102,48 +116,78 @@ class _Slicer:
 
     def _need_inner(self, module: Module, qualname: str) -> None:
         """A kernel that a function defines: it moves to the module's level, with what it closed over."""
+        if qualname in module.inner:
+            return
         record = self._records.functions.get((module.name, qualname))
         if record is None:
             raise not_carried(f"{qualname} was not recorded")
-        text = dedented(record["text"])
-        self._inner[(module.name, qualname)] = text
+        if record.get("twice"):
+            raise not_carried(f"it uses two functions {qualname} that closed over different values")
+        statement = ast.parse(dedented(record["text"])).body[0]
+        local = set(record["local"])
+        known = local | record["values"].keys()
+        dropped: list[ast.expr] = []
+        for decorator in decorators_of(statement):
+            # What the function around it had, nobody knows here: what a tuner came to is pinned.
+            there = loaded_names(decorator) <= known | module.bound.keys() | vars(builtins).keys()
+            if not there or is_left_out(decorator, module, self._module, local):
+                dropped.append(decorator)
+        text = without_decorators(statement, dedented(record["text"]), dropped)
+        module.inner[qualname] = text
         for name in record["local"]:
-            value = record["values"].get(name)
-            if isinstance(value, dict) and "function" in value:
-                if tuple(value["function"]) != (module.name, qualname):
-                    self.need_function(*value["function"])
-            else:
-                module.constants[name] = written(value, name)
-        for name in sorted(loaded_names(ast.parse(text)) - set(record["local"])):
+            self._need_closed_over(module, name, record["values"].get(name))
+        for name in sorted(loaded_names(ast.parse(text)) - local):
             self.need(module, name)
+
+    def _need_closed_over(self, module: Module, name: str, value: Any) -> None:
+        if not (isinstance(value, dict) and "function" in value):
+            self._set_constant(module, name, written(value, name))
+            return
+        origin, qualname = value["function"]
+        self.need_function(origin, qualname)
+        plain = carried_as(qualname)
+        if origin != module.name:
+            self._import_function(module, origin, plain, name)
+        elif plain != name:
+            module.aliases[name] = plain
+
+    def _set_constant(self, module: Module, name: str, text: str) -> None:
+        if module.constants.setdefault(name, text) != text:
+            raise not_carried(f"two functions that it uses closed over different values of {name}")
 
     def need(self, module: Module, name: str) -> None:
         if name in module.constants or name in module.imports or (hasattr(builtins, name) and name not in module.bound):
             return
-        statement = module.bound.get(name)
-        if statement is None:
+        # What a script did in loops, or because it was the script, bound a name only where nothing else did.
+        every = module.bound.get(name, [])
+        statements = [one for one in every if not is_run_by_hand(one)] or every
+        if not statements:
             if name in module.values:  # put there by somebody else
                 self._need_value(module, name)
             return
+        if all(one in module.kept for one in statements):
+            return
+        if isinstance(statements[-1], ast.Import | ast.ImportFrom):
+            self._need_imported(module, statements[-1], name)
+            return
+        value = module.values.get(name)
+        if name in module.values and is_written(value) and not all(is_plain(one, module.bound) for one in statements):
+            module.constants[name] = written(value, name)
+            return
+        for statement in statements:
+            self._keep(module, statement)
+
+    def _keep(self, module: Module, statement: ast.stmt) -> None:
         if statement in module.kept:
             return
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            if _is_of_framework(statement, name, module) and name in module.values:
-                self._need_value(module, name)
-                return
-            module.kept.add(statement)
-            self._need_import(module, statement, name)
-            return
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and name in module.values:
-            value = module.values[name]
-            of_text = isinstance(value, dict) and ("function" in value or "other" in value)
-            if not of_text and not is_plain(statement):
-                module.constants[name] = written(value, name)
-                return
         module.kept.add(statement)
-        for used in sorted(loaded_names(of_triton(statement))):
+        dropped = [one for one in decorators_of(statement) if is_left_out(one, module, self._module)]
+        if dropped:
+            module.dropped[statement] = dropped
+        rest = module.without_dropped(statement)
+        for used in sorted(loaded_names(rest)):
             self.need(module, used)
-        for other, attribute in attributes_of_modules(statement, module):
+        for other, attribute in attributes_of_modules(rest, module):
             found = self._module(other)
             if found is not None:
                 self.need(found, attribute)
@@ -157,95 +201,49 @@ class _Slicer:
             origin, function = value["function"]
             if not is_installed(origin) or is_foreign_module(origin):
                 self.need_function(origin, function)
-            module.imports[name] = f"from {carried_name(origin)} import {function} as {name}\n"
+            if origin != module.name:
+                self._import_function(module, origin, carried_as(function), name)
+            elif carried_as(function) != name:
+                module.aliases[name] = carried_as(function)
         else:
             module.constants[name] = written(value, name)
 
-    def _need_import(self, module: Module, statement: ast.Import | ast.ImportFrom, name: str) -> None:
+    def _import_function(self, module: Module, origin: str, function: str, name: str) -> None:
+        if "." in function:
+            raise not_carried(f"{module.name} calls {origin}.{function} {name}, and a class defines it")
+        module.imports[name] = f"from {carried_name(origin)} import {function} as {name}\n"
+
+    def _need_imported(self, module: Module, statement: ast.Import | ast.ImportFrom, name: str) -> None:
         if isinstance(statement, ast.Import):
-            return  # of a module of the user's the attributes that are used are taken
+            if any(map(is_foreign_module, import_of(statement, name))) and name in module.values:
+                self._need_value(module, name)
+            else:  # of a module of the user's the attributes that are used are taken
+                module.kept.add(statement)
+            return
         origin = absolute(statement, module.package)
         found = self._module(origin)
-        for alias in statement.names:
-            if (alias.asname or alias.name) != name:
-                continue
+        of_framework = is_foreign_module(origin) and name in module.values
+        if of_framework or (found is None and not is_installed(origin) and is_known(module.values, name)):
+            self._need_value(module, name)
+            return
+        module.kept.add(statement)
+        for attribute in import_of(statement, name):
             if found is not None:
-                self.need(found, alias.name)
-            elif not is_installed(origin) and self._module(f"{origin}.{alias.name}") is None:
+                self.need(found, attribute)
+            elif not is_installed(origin) and self._module(f"{origin}.{attribute}") is None:
                 raise not_carried(f"{module.name} takes {name} from {origin}, which was not recorded")
 
     def files(self, main: str) -> dict[str, str]:
-        out = {f"src/{MAIN}.py": self._text(self._modules[main])}
+        modules = self._modules.values()
+        out = {f"src/{MAIN}.py": module_text(self._modules[main], modules)}
         for name, module in self._modules.items():
-            if name == main or not (module.kept or module.constants or module.imports):
+            if name == main or not (module.kept or module.constants or module.imports or module.inner):
                 continue
             is_package = module.package == name
             path = carried_name(name).replace(".", "/") + ("/__init__.py" if is_package else ".py")
-            out[f"src/{path}"] = self._text(module)
+            out[f"src/{path}"] = module_text(module, modules)
         for path in list(out):
             parts = path.split("/")[1:-1]
             for depth in range(len(parts)):
                 out.setdefault("src/" + "/".join([*parts[: depth + 1], "__init__.py"]), "")
         return dict(sorted(out.items()))
-
-    def _text(self, module: Module) -> str:
-        lines = module.text.splitlines(keepends=True)
-        parts = [future_import(module), *module.imports.values()]
-        names = self._names(module)
-        for statement in module.tree.body:
-            if statement not in module.kept:
-                continue
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                parts.append(import_text(statement, module.package, names))
-            else:
-                whole = "".join(lines[first_line(statement) - 1 : statement.end_lineno])
-                parts.append(without_foreign(statement, whole))
-        imports = [part for part in parts if part]
-        constants = [f"{name} = {value}\n" for name, value in sorted(module.constants.items())]
-        inner = [text for (at, _), text in self._inner.items() if at == module.name]
-        return _joined(imports, constants, inner, module)
-
-    def _names(self, module: Module) -> set[str]:
-        """Those that anything which is kept reads."""
-        used: set[str] = set()
-        for statement in module.kept:
-            if not isinstance(statement, ast.Import | ast.ImportFrom):
-                used |= loaded_names(of_triton(statement))
-        for (at, _), text in self._inner.items():
-            if at == module.name:
-                used |= loaded_names(ast.parse(text))
-        for other in self._modules.values():
-            if other is not module:
-                used |= module.bound.keys() & imported_names(other, module.name)
-        return used | ({"tl"} if any("tl." in value for value in module.constants.values()) else set())
-
-
-def _is_of_framework(statement: ast.Import | ast.ImportFrom, name: str, module: Module) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return is_foreign_module(absolute(statement, module.package))
-    return any(is_foreign_module(one.name) for one in statement.names if (one.asname or one.name) == name)
-
-
-def _apart_text(functions: list[dict[str, Any]]) -> str:
-    """Of a notebook's cells: the kernels and helpers, and imports of the modules that they name. Constants are taken by
-    their values.
-    """
-    imports: dict[str, str] = {}
-    for function in functions:
-        for name, value in function["values"].items():
-            if isinstance(value, dict) and "module" in value:
-                imports[name] = value["module"]
-    lines = [f"import {module}" + (f" as {name}" if name != module else "") for name, module in imports.items()]
-    return "\n".join(["", *lines, "", *(dedented(function["text"]) for function in functions)])
-
-
-def _joined(kept: list[str], constants: list[str], inner: list[str], module: Module) -> str:
-    """Imports, then constants, then the rest in its order."""
-    imports = [part for part in kept if part.startswith(("import ", "from "))]
-    rest = [part for part in kept if not part.startswith(("import ", "from "))]
-    if any("tl." in text for text in constants) and not any("triton.language" in text for text in imports):
-        imports.append("import triton.language as tl\n")
-    body = "\n".join("".join(group) for group in (imports, constants) if group)
-    pieces = [body, *rest, *inner]
-    head = f'"""Of {module.name}: what the captured kernel needs."""'
-    return "\n\n".join([head, *(piece.rstrip("\n") for piece in pieces if piece)]) + "\n"

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import ast
 import copy
+import io
 import symtable
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 _TOOLCHAIN = ("triton",)
 # Decorators of frameworks that generate kernels stand between the kernel and Triton; what they do is pinned already.
 _FOREIGN = ("torch", "numpy")
+
+
+def source_lines(text: str) -> list[str]:
+    """With their ends, as Python's parser counts them: a form feed or another separator of Unicode's ends no line."""
+    return list(io.StringIO(text, newline=""))
 
 
 def first_line(statement: ast.stmt) -> int:
@@ -73,41 +79,62 @@ def is_foreign_module(module: str) -> bool:
     return module.partition(".")[0] in _FOREIGN
 
 
-def is_plain(statement: ast.stmt) -> bool:
-    """It gives the same wherever it runs: literals, other names, calls of Triton's own types."""
-    value = getattr(statement, "value", None)
-    if value is None:
+def is_plain(statement: ast.stmt, bound: Mapping[str, Collection[ast.stmt]]) -> bool:
+    """It gives the same wherever it runs: literals, calls of Triton's own types, names that `bound` has as plain."""
+    return _is_plain(statement, bound, set())
+
+
+def _is_plain(statement: ast.stmt, bound: Mapping[str, Collection[ast.stmt]], seen: set[ast.stmt]) -> bool:
+    if statement in seen:
         return True
-    for node in ast.walk(value):
+    seen.add(statement)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+    value = getattr(statement, "value", None)
+    for node in ast.walk(value) if value is not None else ():
         if isinstance(node, ast.Call) and ast.unparse(node.func) not in ("tl.constexpr", "triton.language.constexpr"):
             return False
         if isinstance(node, ast.Await | ast.Yield | ast.Lambda | ast.Subscript):
             return False
         if isinstance(node, ast.Attribute) and not ast.unparse(node).startswith(("tl.", "triton.language.")):
             return False
+        if isinstance(node, ast.Name) and not all(_is_plain(one, bound, seen) for one in bound.get(node.id, ())):
+            return False
     return True
 
 
-def without_foreign(statement: ast.stmt, text: str) -> str:
-    """Decorators of frameworks are left out: Triton alone compiles this."""
-    decorators = getattr(statement, "decorator_list", [])
-    foreign = [one for one in decorators if _is_foreign(one)]
-    if not foreign:
+def decorators_of(statement: ast.stmt) -> list[ast.expr]:
+    return list(getattr(statement, "decorator_list", []))
+
+
+def is_run_by_hand(statement: ast.stmt) -> bool:
+    """A loop of a script, or what it does because it is the script: compiling a kernel again must not run it."""
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return True
+    return isinstance(statement, ast.If) and "__name__" in loaded_names(statement.test)
+
+
+def without_decorators(statement: ast.stmt, text: str, dropped: Collection[ast.expr]) -> str:
+    """The text of a statement without those of its decorators; a comment says which."""
+    if not dropped:
         return text
-    lines = text.splitlines(keepends=True)
     first = first_line(statement)
-    gone = {line for one in foreign for line in range(one.lineno, (one.end_lineno or one.lineno) + 1)}
-    kept = [line for number, line in enumerate(lines, first) if number not in gone]
-    said = [f"# Left out, a framework's: @{_decorator_name(one)}\n" for one in foreign]
+    gone = {line for one in dropped for line in range(one.lineno, (one.end_lineno or one.lineno) + 1)}
+    kept = [line for number, line in enumerate(source_lines(text), first) if number not in gone]
+    of_framework = [one for one in dropped if is_foreign_decorator(one)]
+    said = [
+        f"# Left out, {'a framework' if one in of_framework else 'the application'}'s: @{_decorator_name(one)}\n"
+        for one in dropped
+    ]
     return "".join([*said, *kept])
 
 
-def of_triton(statement: ast.stmt) -> ast.stmt:
-    """The statement without the decorators that are left out."""
-    if not any(map(_is_foreign, getattr(statement, "decorator_list", []))):
+def with_decorators(statement: ast.stmt, kept: list[ast.expr]) -> ast.stmt:
+    """The statement with these decorators alone."""
+    if kept == decorators_of(statement):
         return statement
     copied = copy.copy(statement)
-    copied.decorator_list = [one for one in statement.decorator_list if not _is_foreign(one)]  # type: ignore[attr-defined]
+    copied.decorator_list = kept  # type: ignore[attr-defined]
     return copied
 
 
@@ -115,11 +142,11 @@ def _decorator_name(decorator: ast.expr) -> str:
     return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
-def _is_foreign(decorator: ast.expr) -> bool:
+def is_foreign_decorator(decorator: ast.expr) -> bool:
     return _decorator_name(decorator).startswith(("triton_heuristics.", "torch."))
 
 
 def dedented(text: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = source_lines(text)
     blank = len(lines[0]) - len(lines[0].lstrip())
     return "".join(line[blank:] if line[:blank].isspace() or not line.strip() else line for line in lines)

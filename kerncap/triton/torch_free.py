@@ -15,6 +15,7 @@ from importlib import resources
 
 from kerncap.triton.records import Records
 from kerncap.triton.source import source_files
+from kerncap.triton.syntax import source_lines
 from kerncap.triton.written import not_carried
 
 STAND_INS = "inductor_helpers"
@@ -64,7 +65,7 @@ def _rewritten(text: str) -> str:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    lines = text.splitlines(keepends=True)
+    lines = source_lines(text)
     for statement in reversed(tree.body):
         if isinstance(statement, ast.ImportFrom) and statement.module in (_RUNTIME, _HELPERS):
             first, last = statement.lineno - 1, statement.end_lineno or statement.lineno

@@ -7,11 +7,12 @@ Called by source.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kerncap.triton.syntax import absolute, is_foreign_module
+from kerncap.triton.syntax import absolute, decorators_of, is_foreign_module, source_lines, with_decorators
 
 
 @dataclass
@@ -22,13 +23,28 @@ class Module:
     package: str
     tree: ast.Module
     text: str
-    bound: dict[str, ast.stmt] = field(default_factory=dict)
+    bound: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    """All statements that bind a name, in their order."""
     values: dict[str, Any] = field(default_factory=dict)
     kept: set[ast.stmt] = field(default_factory=set)
     constants: dict[str, str] = field(default_factory=dict)
     """Names whose value takes the place of what computed it."""
     imports: dict[str, str] = field(default_factory=dict)
     """Names whose import is written anew: the statement."""
+    inner: dict[str, str] = field(default_factory=dict)
+    """Functions that other functions defined, by their qualified names: the text at the module's level."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """What those called a function of the module: its own name."""
+    dropped: dict[ast.stmt, list[ast.expr]] = field(default_factory=dict)
+    """Decorators that are left out."""
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        return source_lines(self.text)
+
+    def without_dropped(self, statement: ast.stmt) -> ast.stmt:
+        dropped = self.dropped.get(statement, [])
+        return with_decorators(statement, [one for one in decorators_of(statement) if one not in dropped])
 
 
 def carried_name(module: str) -> str:
@@ -43,7 +59,17 @@ def future_import(module: Module) -> str:
     return ""
 
 
-def attributes_of_modules(statement: ast.stmt, module: Module) -> Iterator[tuple[str, str]]:
+def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> list[str]:
+    """What it binds to a name: modules, or attributes of its module."""
+    dotted = isinstance(statement, ast.Import)
+    return [
+        one.name
+        for one in statement.names
+        if (one.asname or (one.name.partition(".")[0] if dotted else one.name)) == name
+    ]
+
+
+def attributes_of_modules(statement: ast.AST, module: Module) -> Iterator[tuple[str, str]]:
     """(module, attribute) of `helpers.scale` where `helpers` is an imported module."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
@@ -54,7 +80,7 @@ def attributes_of_modules(statement: ast.stmt, module: Module) -> Iterator[tuple
 
 def _module_named(dotted: str, module: Module) -> str | None:
     head, _, rest = dotted.partition(".")
-    statement = module.bound.get(head)
+    statement = module.bound.get(head, [None])[-1]
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             if (alias.asname or alias.name.partition(".")[0]) == head:

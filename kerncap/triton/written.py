@@ -1,4 +1,4 @@
-"""Recorded values as Python text, and the error for what no text gives. Called by source."""
+"""Recorded values as Python text, and the error for what no text gives. Called by source and decorators."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def written(value: Any, name: str) -> str:
             return "[" + ", ".join(written(one, name) for one in value["list"]) + "]"
     shown = value.get("other", value) if isinstance(value, Mapping) else value
     raise not_carried(f"{name} has a value that no text gives: {shown}")
+
+
+def is_written(value: Any) -> bool:
+    """There is a text that gives it."""
+    try:
+        written(value, "")
+    except CompileError:
+        return False
+    return True
 
 
 def not_carried(what: str) -> CompileError:

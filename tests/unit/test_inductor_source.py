@@ -144,9 +144,10 @@ def test_which_kernel(tmp_path: Path) -> None:
     twice = written(tmp_path / "o.py", pointwise(SAME[3]), pointwise(SAME[3]))
     assert kernel_named(read_kernels(twice), "k", twice).name == "k"
     other = written(tmp_path / "o.py", pointwise(SAME[3]), pointwise(SAME[3]).replace("pass", "return"))
-    assert "2 different kernels k" in refused(
-        "compile.no-kernel", lambda: kernel_named(read_kernels(other), "k", other)
-    ).message
+    assert (
+        "2 different kernels k"
+        in refused("compile.no-kernel", lambda: kernel_named(read_kernels(other), "k", other)).message
+    )
     error = refused("compile.no-kernel", lambda: kernel_named(read_kernels(DATA), "j", DATA))
     assert GELU in error.message
 

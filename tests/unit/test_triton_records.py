@@ -16,36 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crafted_records import DIGEST, loads, records
 
 from kerncap.errors import BundleError, CompileError
 from kerncap.triton.call import names_and_types
 from kerncap.triton.described import call_lines, describe
 from kerncap.triton.pinned import read_pinned
-from kerncap.triton.records import Records, read_records
+from kerncap.triton.records import read_records
 from kerncap.triton.source import source_files
 
 SHIM = Path(__file__).resolve().parents[2] / "kerncap" / "triton" / "shim"
-DIGEST = "sha256:" + "1" * 64
-
-
-def records(
-    modules: dict[str, str], function: tuple[str, str], values: dict[str, dict[str, Any]] | None = None, **more: Any
-) -> Records:
-    listed = {
-        name: {"name": name, "package": name.rpartition(".")[0], "file": f"{name}.py", "text": text}
-        for name, text in modules.items()
-    }
-    functions = {
-        (function[0], function[1]): {"module": function[0], "name": function[1], "values": {}, "local": [], **more}
-    }
-    kernel = {"hsaco": DIGEST, "name": function[1], "function": list(function)}
-    return Records({"known": True}, kernel, (), {}, (), {}, functions, listed, values or {}, ())
-
-
-def loads(text: str) -> set[str]:
-    """Names that a module binds."""
-    return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
-
 
 MAIN = """
 import os, torch

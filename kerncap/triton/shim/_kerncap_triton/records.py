@@ -3,6 +3,7 @@
 Out: `triton-<pid>.jsonl` in KERNCAP_TRITON_RECORDS (docs/interfaces.md, Triton's records).
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -20,16 +21,17 @@ class Records:
         self._lock = threading.Lock()
         self._pid = None
         self._fd = None
-        self._written = set()
+        self._written = {}
 
-    def write(self, kind, key, document):
-        """Once for each key."""
+    def write(self, kind, key, document, anew=False):
+        """Once for each key. `anew`: again when the document is not the one that was written last for this key."""
         with self._lock:
             if self._pid != os.getpid():
                 self._open()
-            if key in self._written:
+            content = hashlib.sha256(json.dumps(document, default=repr).encode()).digest() if anew else None
+            if key in self._written and self._written[key] == content:
                 return False
-            self._written.add(key)
+            self._written[key] = content
             line = json.dumps({"record": kind, **document}, default=repr) + "\n"
             os.write(self._fd, line.encode("utf-8", "backslashreplace"))
             return True
@@ -40,7 +42,7 @@ class Records:
 
     def _open(self):
         self._pid = os.getpid()
-        self._written = set()
+        self._written = {}
         path = os.path.join(self._folder, f"triton-{self._pid}.jsonl")
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         version = triton_version()

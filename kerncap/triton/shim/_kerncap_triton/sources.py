@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import linecache
 import os
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import textwrap
 from _kerncap_triton.records import records
 from _kerncap_triton.values import encode, is_function
 
+# Of a longer module the functions are carried like those of a notebook's cell.
 MOST_TEXT = 4 << 20
 # What a kernel's source leads to stops here, unless it lies elsewhere (modules that Inductor writes have torch's name).
 TOOLCHAIN = ("triton", "torch", "numpy")
@@ -21,9 +23,12 @@ def record_source(function, seen):
     plain = function.fn
     if plain in seen:
         return
+    named = (plain.__module__, plain.__qualname__)
+    twice = "<locals>" in named[1] and any((one.__module__, one.__qualname__) == named for one in seen if callable(one))
     seen.add(plain)
-    record_module(plain.__module__, plain.__globals__)
-    text = "".join(inspect.getsourcelines(plain)[0])
+    is_whole = record_module(plain.__module__, plain.__globals__)
+    # As it was when it was decorated: the file may be another one by now.
+    text = "".join(getattr(function, "raw_src", None) or inspect.getsourcelines(plain)[0])
     names = set(_names(plain)) | _names_of_decorators(text)
     scope = dict(plain.__globals__)
     cells = [cell.cell_contents for cell in plain.__closure__ or ()]
@@ -45,9 +50,11 @@ def record_source(function, seen):
         "text": text,
         "values": values,
         "local": sorted(local),
-        "apart": is_apart(plain),
+        "twice": twice,
+        "apart": not is_whole and (is_apart(plain) or is_users(plain.__module__, plain.__globals__)),
     }
-    records.write("function", ("function", plain.__module__, plain.__qualname__, document["text"]), document)
+    # A factory makes functions of one name and text that closed over different values.
+    records.write("function", ("function", *named), document, anew=True)
 
 
 def _names(plain):
@@ -120,11 +127,18 @@ def is_of_python(top):
 
 
 def record_module(name, scope):
-    """Its whole text, as it is now. `scope`: its names; a compile worker of Inductor's has no module of this name."""
+    """Its whole text, as it was when Triton last looked at it, which it does at each function that it decorates.
+
+    False: there is none, or a longer one than is carried. `scope`: its names; a compile worker of Inductor's has no
+    module of this name.
+    """
     path = scope.get("__file__")
     if not path or not is_users(name, scope):
-        return
-    with open(path, encoding="utf-8") as file:
-        text = file.read(MOST_TEXT)
+        return False
+    # Reads what lies in an archive, and what is not in UTF-8, as Python did.
+    text = "".join(linecache.getlines(path, scope))
+    if not text or len(text) > MOST_TEXT:
+        return False
     document = {"name": name, "package": scope.get("__package__") or "", "file": path, "text": text}
-    records.write("module", ("module", name), document)
+    records.write("module", ("module", name), document, anew=True)
+    return True

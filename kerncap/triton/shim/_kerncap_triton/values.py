@@ -8,7 +8,7 @@ def encode(value):
     if isinstance(value, float):
         return {"float": value.hex()}
     if isinstance(value, (tuple, list)):
-        return {"tuple" if isinstance(value, tuple) else "list": [encode(item) for item in value]}
+        return _several(value, encode)
     kind = type(value).__name__
     if kind == "constexpr":
         return {"constexpr": encode(value.value)}
@@ -21,6 +21,15 @@ def encode(value):
     return {"other": repr(value)[:200]}
 
 
+def _several(value, encode_one):
+    """A list or a tuple; of a named one also the names."""
+    items = [encode_one(item) for item in value]
+    if not isinstance(value, tuple):
+        return {"list": items}
+    fields = getattr(type(value), "_fields", None)
+    return {"tuple": items} if fields is None else {"tuple": items, "fields": list(fields)}
+
+
 def is_function(value):
     """Of Triton, compiled when it is called: a kernel, a helper, a function of constants."""
     return any(base.__name__ in ("JITCallable", "JITFunction") for base in type(value).__mro__)
@@ -29,7 +38,7 @@ def is_function(value):
 def encode_argument(value):
     """Of a launch: tensors and what tensor descriptors were made of, wherever they stand."""
     if isinstance(value, (tuple, list)):
-        return {"tuple" if isinstance(value, tuple) else "list": [encode_argument(item) for item in value]}
+        return _several(value, encode_argument)
     if hasattr(getattr(value, "base", None), "data_ptr") and hasattr(value, "block_shape"):
         return encode_descriptor(value)
     if not hasattr(value, "data_ptr"):
