@@ -251,13 +251,16 @@ class JITFunction:
 class Autotuner:
     def __init__(self, fn, configs, call):
         self.base_fn, self.configs, self.call = fn, configs, call
+        self.arg_names, self.keys, self.cache = ["x", "n"], ["n"], {}
     def _bench(self, *args, config, **meta):
-        self.call(config)
-        return [config.ms]
-    def run(self):
-        self.configs_timings = {c: self._bench(config=c) for c in self.configs}
-        self.best_config = min(self.configs, key=lambda c: c.ms)
-        self.call(self.best_config)
+        self.call(config, *args)
+        return [config.ms * args[1]]
+    def run(self, *args):
+        if args[1] not in self.cache:
+            self.configs_timings = {c: self._bench(*args, config=c) for c in self.configs}
+            self.cache[args[1]] = min(self.configs, key=lambda c: c.ms)
+        self.best_config = self.cache[args[1]]
+        self.call(self.best_config, *args)
 class Heuristics:
     def run(self, *args, **kwargs):
         pass
@@ -288,9 +291,13 @@ class Config:
 function = JITFunction(kernel)
 source = types.SimpleNamespace(fn=function, signature={"x": "*fp32", "n": "i32"}, constants={}, attrs={})
 compiled = CompiledKernel(source, b"code")
-def call(config):
-    compiled.run(2, 1, 1, None, None, None, None, None, None, Tensor(), 8)
-Autotuner(kernel, [Config(1, 0.5), Config(2, 0.25)], call).run()
+def call(config, x, n):
+    compiled.run(2, 1, 1, None, None, None, None, None, None, x, n)
+tuner = Autotuner(kernel, [Config(1, 0.5), Config(2, 0.25)], call)
+tuner.run(Tensor(), 8)
+tuner.run(Tensor(), 16)
+tuner.run(Tensor(), 8)
+tuner.run(Tensor(), 8)
 print("site:", __import__("sitecustomize").WHOSE)
 """
 
@@ -319,7 +326,7 @@ def run_application(folder: Path, *, records: Path | None) -> subprocess.Complet
 def test_the_shim_records_kernels_launches_and_tunings(application: Path) -> None:
     done = run_application(application, records=application / "records")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "launched 2 1 1\n" * 3 + "site: the user\n"
+    assert done.stdout == "launched 2 1 1\n" * 8 + "site: the user\n"
     code = "sha256:" + hashlib.sha256(b"code").hexdigest()
     found = read_records(application / "records", code)
     assert found is not None
@@ -328,8 +335,9 @@ def test_the_shim_records_kernels_launches_and_tunings(application: Path) -> Non
     assert (found.kernel["name"], found.kernel["options"]["num_warps"]) == ("kernel", 4)
     assert found.kernel["signature"] == [["x", "*fp32"], ["n", "i32"]]
     assert found.functions[("__main__", "kernel")]["values"] == {"FACTOR": 3}
-    assert [launch["trial"] for launch in found.launches] == [True, True, False]
-    last = found.launches[-1]
+    assert [launch["trial"] for launch in found.launches] == [True, True, False] * 2
+    _, other = launches = [launch for launch in found.launches if not launch["trial"]]
+    last = launches[0]  # the third and fourth call are the first again
     assert last["configuration"] == {"W": 2}
     assert last["arguments"][0]["tensor"] == {
         "va": 4096,
@@ -339,7 +347,9 @@ def test_the_shim_records_kernels_launches_and_tunings(application: Path) -> Non
         "offset": 0,
     }
     tried = found.tunings[last["tuning"]]["tried"]
-    assert [float.fromhex(one["ms"]["float"]) for one in tried] == [0.5, 0.25]
+    assert [float.fromhex(one["ms"]["float"]) for one in tried] == [4, 2]
+    tried = found.tunings[other["tuning"]]["tried"]
+    assert [float.fromhex(one["ms"]["float"]) for one in tried] == [8, 4]
     assert read_records(application / "records", DIGEST) is None
 
 
@@ -392,7 +402,7 @@ def test_inductors_own_launcher_and_tuner(application: Path) -> None:
         path = application / "lib" / "torch" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    before = _APPLICATION.partition("def call(config)")[0]
+    before = _APPLICATION.partition("def call(config")[0]
     (application / "app.py").write_text(before + _INDUCTOR)
     done = run_application(application, records=application / "records")
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "launched 4 2\n" * 4)
