@@ -100,6 +100,15 @@ def recompile(directory: Path, output: Path, mangled: str, *, timeout_s: float =
 def take(made: Path, output: Path, mangled: str, main: Path) -> None:
     """Give what was compiled from `main` its name, if it is what was asked for.
 
+    Raises: as check_made.
+    """
+    check_made(made, mangled, main)
+    give_final_name(made, output)
+
+
+def check_made(made: Path, mangled: str, main: Path) -> None:
+    """What was compiled from `main` is a code object with this kernel, and no bigger than can be sent.
+
     Raises: CompileError `compile.too-big`, `compile.no-kernel`.
     """
     size = made.stat().st_size
@@ -115,7 +124,6 @@ def take(made: Path, output: Path, mangled: str, main: Path) -> None:
             code="compile.no-kernel",
             hint=f"{typed('edit', main)}  # and keep its signature",
         )
-    give_final_name(made, output)
 
 
 def _difference(clang: compilers.Compiler, original: Mapping[str, Any], headers: str | None) -> str | None:

@@ -54,9 +54,12 @@ def _change(
 
 
 # Metadata that a compilation gives, not what it is told.
-_OF_A_COMPILATION = frozenset(
-    ("hash", "shared", "name", "global_scratch_size", "global_scratch_align", "profile_scratch_size", "tmem_size")
-)
+_OF_A_COMPILATION = frozenset((
+    "hash", "shared", "name", "global_scratch_size", "global_scratch_align", "profile_scratch_size",
+    "profile_scratch_align", "tmem_size", "tensordesc_meta", "triton_version",
+))  # fmt: skip
+# What the target is, which a configuration cannot change.
+_OF_THE_TARGET = frozenset(("arch", "backend_name", "warp_size", "extern_libs"))
 
 
 def _by_path(kernel: Mapping[str, Any]) -> dict[tuple[int, ...], Any]:
@@ -121,9 +124,10 @@ def _made(document: Document, wanted: Mapping[str, Any], programs: tuple[int, in
     places = {name: (number,) for number, name in enumerate(document["arguments"])}
     constants = {tuple(path) for path, _ in document["constants"]}
     by_name = {name: path for name, path in places.items() if path in constants}
-    unknown = [name for name in wanted if name not in by_name and name not in document["options"]]
+    options = document["options"].keys() - _OF_A_COMPILATION - _OF_THE_TARGET
+    unknown = [name for name in wanted if name not in by_name and name not in options]
     if unknown:
-        known = ", ".join([*by_name, *(key for key in ("num_warps", "num_stages") if key in document["options"])])
+        known = ", ".join([*by_name, *(key for key in ("num_warps", "num_stages") if key in options)])
         text = f"the kernel has no constant and no option {unknown[0]!r}, but {known}"
         raise UsageError(text, code="usage.config", hint=_example(document))
     if programs is None:
@@ -169,6 +173,8 @@ def parse_values(text: str) -> dict[str, Any]:
         if not (equals and name.isidentifier() and isinstance(plain, bool | int | float | str)):
             text = f"{part.strip()[:100]!r} is no NAME=VALUE, whose value is a number, True, False or a quoted text"
             raise UsageError(text, code="usage.config", hint="--config 'BM=32,num_warps=4'  # or a number of inspect")
+        if name in found:
+            raise UsageError(f"{name} is given twice", code="usage.config", hint="--config 'BM=32,num_warps=4'")
         found[name] = {"float": plain.hex()} if isinstance(plain, float) else plain
     return found
 

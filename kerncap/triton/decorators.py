@@ -45,7 +45,7 @@ class _Reach:
         if (module.name, name) in self._seen:
             return False
         self._seen.add((module.name, name))
-        statements = module.bound.get(name)
+        statements = module.binding(name)
         if not statements:
             return name not in module.values and name not in module.constants and not hasattr(builtins, name)
         return any(self._is_beyond(statement, name, module) for statement in statements)

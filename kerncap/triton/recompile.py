@@ -34,10 +34,19 @@ _KEPT = (
 )
 
 
-def recompile(directory: Path, pinned: Mapping[str, Any], script: str, output: Path, *, timeout_s: float) -> str:
-    """The Triton version that did it. `script` is run with `directory`'s source and `pinned`, its triton.json, perhaps
-    with another configuration; the code object is written to `output`, which must not exist, and beside it how to
-    launch it.
+def recompile(
+    directory: Path,
+    pinned: Mapping[str, Any],
+    script: str,
+    output: Path,
+    *,
+    told: str | None = None,
+    timeout_s: float,
+) -> str:
+    """The Triton version that did it.
+
+    `script` is run with `directory`'s source and `pinned`, its triton.json, perhaps with another configuration, `told`
+    as it was typed; the code object is written to `output`, which must not exist, and beside it how to launch it.
 
     Raises: CompileError `compile.no-source`, `compile.failed`, `compile.timeout`; HostError `host.no-triton`;
     BundleError.
@@ -58,8 +67,8 @@ def recompile(directory: Path, pinned: Mapping[str, Any], script: str, output: P
             raise CompileError(
                 f"Triton took more than {timeout_s:g} s", code="compile.timeout", hint=f"--timeout {timeout_s * 4:g}"
             )
-        if not done.ok or not output.is_file():
-            raise _failed(done, folder)
+        if not done.ok or output.is_symlink() or not output.is_file():
+            raise _failed(done, folder, told)
     return version
 
 
@@ -79,10 +88,15 @@ def find_triton() -> tuple[str, str]:
     )
 
 
-def _failed(done: proc.Completed, folder: Path) -> CompileError:
+def _failed(done: proc.Completed, folder: Path, told: str | None) -> CompileError:
     """With the names of files that a person can edit."""
     said = (done.error_text + done.text).replace(f"{folder}{os.sep}", "")
     tail = "\n".join(said.strip().splitlines()[-_LAST_LINES:])
+    edit = typed("edit", Path("src/kernel_variant.py"))
     return CompileError(
-        f"Triton refused the source:\n{tail}", code="compile.failed", hint=typed("edit", Path("src/kernel_variant.py"))
+        f"Triton refused the source{f' for the configuration {told}' if told else ''}:\n{tail}",
+        code="compile.failed",
+        hint=f"kerncap inspect BUNDLE  # lists configurations that were tried, for --config; or {edit}"
+        if told
+        else edit,
     )

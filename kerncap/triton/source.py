@@ -23,7 +23,6 @@ from kerncap.triton.syntax import (
     is_foreign_module,
     is_installed,
     is_plain,
-    is_run_by_hand,
     loaded_names,
     without_decorators,
 )
@@ -158,9 +157,7 @@ class _Slicer:
     def need(self, module: Module, name: str) -> None:
         if name in module.constants or name in module.imports or (hasattr(builtins, name) and name not in module.bound):
             return
-        # What a script did in loops, or because it was the script, bound a name only where nothing else did.
-        every = module.bound.get(name, [])
-        statements = [one for one in every if not is_run_by_hand(one)] or every
+        statements = module.binding(name)
         if not statements:
             if name in module.values:  # put there by somebody else
                 self._need_value(module, name)

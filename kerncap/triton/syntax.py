@@ -107,11 +107,16 @@ def decorators_of(statement: ast.stmt) -> list[ast.expr]:
     return list(getattr(statement, "decorator_list", []))
 
 
-def is_run_by_hand(statement: ast.stmt) -> bool:
-    """A loop of a script, or what it does because it is the script: compiling a kernel again must not run it."""
-    if isinstance(statement, ast.For | ast.While | ast.With):
+def is_loose(statement: ast.stmt, name: str) -> bool:
+    """It binds the name by the way: a loop of a script, what it does because it is the script, what depends on
+    something. Compiling a kernel again must not run it where another statement binds the name. Not: another definition.
+    """
+    if not isinstance(statement, ast.For | ast.While | ast.With | ast.If | ast.Try):
+        return False
+    if isinstance(statement, ast.If) and "__name__" in loaded_names(statement.test):
         return True
-    return isinstance(statement, ast.If) and "__name__" in loaded_names(statement.test)
+    inner = ast.walk(statement)
+    return not any(isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name for node in inner)
 
 
 def without_decorators(statement: ast.stmt, text: str, dropped: Collection[ast.expr]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kerncap.triton.syntax import absolute, decorators_of, is_foreign_module, source_lines, with_decorators
+from kerncap.triton.syntax import absolute, decorators_of, is_foreign_module, is_loose, source_lines, with_decorators
 
 
 @dataclass
@@ -41,6 +41,15 @@ class Module:
     @functools.cached_property
     def lines(self) -> list[str]:
         return source_lines(self.text)
+
+    def binding(self, name: str) -> list[ast.stmt]:
+        """The statements that give a name what the kernel finds there."""
+        every = self.bound.get(name, [])
+        firm = [one for one in every if not is_loose(one, name)]
+        value = self.values.get(name)
+        if all(isinstance(one, ast.Assign | ast.AnnAssign) for one in firm) and isinstance(value, dict):
+            return every if "module" in value or "function" in value else firm or every
+        return firm or every
 
     def without_dropped(self, statement: ast.stmt) -> ast.stmt:
         dropped = self.dropped.get(statement, [])

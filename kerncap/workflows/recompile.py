@@ -16,13 +16,13 @@ from typing import Any
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
-from kerncap.bundle.outputs import new_file
+from kerncap.bundle.outputs import give_final_name, new_file
 from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.reproducer import triton_script
 from kerncap.runtime import catalog, containers, triton_images
 from kerncap.scratch import Scratch
 from kerncap.source.compiler import TIMEOUT_S as COMPILE_TIMEOUT_S
-from kerncap.source.recompile import original_compiler_major, recompile, take
+from kerncap.source.recompile import check_made, original_compiler_major, recompile
 from kerncap.triton import pinned
 from kerncap.triton import recompile as triton
 from kerncap.triton.configurations import choose
@@ -79,20 +79,24 @@ def recompile_here(
         if document is not None:
             if configuration is not None:
                 document = choose(document, configuration.text, configuration.programs)
-            return _recompile_triton(folder, document, output, mangled, timeout_s)
+            told = configuration.text if configuration else None
+            return _recompile_triton(folder, document, output, mangled, timeout_s, told)
         _refuse(configuration)
         made = recompile(folder, output, mangled, timeout_s=timeout_s)
     return Outcome(made.output, made.compiler, made.difference)
 
 
-def _recompile_triton(folder: Path, document: dict[str, Any], output: Path, mangled: str, timeout_s: float) -> Outcome:
+def _recompile_triton(
+    folder: Path, document: dict[str, Any], output: Path, mangled: str, timeout_s: float, told: str | None
+) -> Outcome:
     original = document["triton"]
     with Scratch(".kerncap-recompile-", output.absolute().parent) as scratch:
         made = Path(scratch, "kernel.hsaco")
         script = triton_script(mangled, original)
-        version = triton.recompile(folder, document, script, made, timeout_s=timeout_s)
+        version = triton.recompile(folder, document, script, made, told=told, timeout_s=timeout_s)
+        check_made(made, mangled, folder / document["main"])  # before it is read as a whole
         launch = read_launch(made)
-        take(made, output, mangled, folder / document["main"])
+        give_final_name(made, output)
     if launch is not None:
         write_launch(launch, output)
     differs = version != original

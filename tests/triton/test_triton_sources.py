@@ -33,6 +33,7 @@ def box(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCon
         ("made", 1, "act = squared"),
         ("asks_for_the_target", 0, "@triton.autotune(configs=configurations()"),
         ("given_a_function", 0, "def squared"),
+        ("held", 0, "@Holder"),
         ("named_tuple", 0, "x.data"),
         ("edited", 0, "BY = tl.constexpr(3)"),
     ],

@@ -116,6 +116,9 @@ def test_a_configuration_that_was_never_tried() -> None:
         ("B", "usage.config", "no NAME=VALUE"),
         ("", "usage.config", "no NAME=VALUE"),
         ("B=16,", "usage.config", "no NAME=VALUE"),
+        ("B=16,B=32", "usage.config", "B is given twice"),
+        ("shared=3", "usage.config", "no constant and no option 'shared'"),  # a compilation gives it
+        ("arch='gfx90a'", "usage.config", "no constant and no option 'arch'"),
         ("B=[1]", "usage.config", "no NAME=VALUE"),
         ("B=__import__('os')", "usage.config", "no NAME=VALUE"),
         ("B=" + "(" * 5000, "usage.config", "no NAME=VALUE"),

@@ -28,6 +28,16 @@ def test_a_name_that_is_bound_more_than_once_has_all_that_binds_it() -> None:
     assert "k = 3" not in main
 
 
+def test_what_binds_a_name_by_the_way_is_not_run() -> None:
+    kernel = "@triton.jit\ndef k(x):\n    f(A)\n"
+    first = "import sys\nimport triton\nA = 1\n@triton.jit\ndef f(x):\n    pass\n"
+    main = kept_of(f"{first}{kernel}if sys.argv[1:]:\n    import triton.testing\n    A = 2\n    from lost import a\n")
+    assert "\n@triton.jit\ndef k" in main
+    assert "sys" not in main
+    main = kept_of(f"{first}if sys.version:\n    @triton.jit\n    def f(x):\n        return 2\n{kernel}")
+    assert "if sys.version:" in main  # another definition is one
+
+
 def test_a_constant_made_of_what_a_module_computed_has_its_value() -> None:
     text = "import os\nimport triton\nA = os.environ['A']\nB = tl.constexpr(A)\n@triton.jit\ndef k(x):\n    B\n"
     main = kept_of(text, B={"constexpr": 3})
