@@ -7,6 +7,7 @@ Called by the extract workflow. The files in the work directory are described in
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,6 +187,8 @@ def no_match(order: Order, seen: Listing, status: str) -> KerncapError:
         text += f"; the application loaded {', '.join(idle[:_LISTED])} and never dispatched it"
     if listed:
         text += f"; {what}: " + ", ".join(listed)
+    if os.environ.get("TRITON_INTERPRET", "").lower() in ("1", "true", "yes", "on", "y"):
+        text += "; TRITON_INTERPRET is set, with which Triton runs its kernels without a GPU"
     # Whole names match exactly, whatever templates and namespaces they hold.
     everything = "--timeout 600" if order.pid is not None else _again(order, "--list", kernel="*")
     hint = _again(order, kernel=near[0]) if near else everything
@@ -215,6 +218,9 @@ def _not_this_dispatch(order: Order, seen: Listing, status: str) -> KerncapError
         text += "; it was launched with " + ", ".join(sorted(launches)[:_LISTED])
     if order.pid is not None:
         hint = "--timeout 600  # it may come later"
+    elif seen.trials:
+        text += f"; {seen.trials} were made while an autotuner timed it, and do not count"
+        hint = _again(order, "--trials")
     else:
         hint = _again(order, "--list") if wanted.geometry else "--after-ms 0"
     return CaptureError(text, code="capture.no-such-dispatch", hint=hint)

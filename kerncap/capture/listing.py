@@ -24,6 +24,8 @@ class SeenKernel:
     mangled: str
     dispatches: int
     matched: bool
+    trials: int = 0
+    """Of the dispatches: those that did not count, as an autotuner's."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class Listing:
         """Dispatches that match by name."""
         return sum(k.dispatches for k in self.kernels if k.matched)
 
+    @property
+    def trials(self) -> int:
+        """Of those: dispatches while an autotuner timed the kernel, which did not count."""
+        return sum(k.trials for k in self.kernels if k.matched)
+
     def most_in_one_process(self, accepts: Callable[[Dims, Dims], bool]) -> int:
         """Dispatches of the process that has most with an accepted grid and workgroup: numbers count in each."""
         counts = Counter[int]()
@@ -116,6 +123,7 @@ def read_listing(work_dir: Path, rank: int | None = None) -> Listing:
             str(k.get("name")),
             int(k.get("dispatches", 0)),
             bool(k.get("matched")),
+            int(k.get("trials", 0)),
         )
         for document in seen
         for k in document.get("kernels", ())

@@ -12,7 +12,14 @@ import builtins
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from kerncap.triton.syntax import absolute, is_foreign_decorator, is_foreign_module, is_installed, loaded_names
+from kerncap.triton.syntax import (
+    absolute,
+    comprehended,
+    is_foreign_decorator,
+    is_foreign_module,
+    is_installed,
+    loaded_names,
+)
 from kerncap.triton.user_module import Module, attributes_of_modules, import_of
 from kerncap.triton.written import is_written
 
@@ -33,7 +40,8 @@ class _Reach:
 
     def is_cut_off(self, node: ast.AST, module: Module, local: Collection[str] = ()) -> bool:
         """Something that it reads, or that this reads in turn, would not be there."""
-        if any(self._lacks(module, name) for name in sorted(loaded_names(node) - set(local))):
+        names = loaded_names(node) - set(local) - (comprehended(node) - module.bound.keys())
+        if any(self._lacks(module, name) for name in sorted(names)):
             return True
         return any(
             found is not None and self._lacks(found, attribute)

@@ -18,6 +18,7 @@ from kerncap.triton.source_text import apart_text, module_text
 from kerncap.triton.syntax import (
     absolute,
     bound_names,
+    comprehended,
     decorators_of,
     dedented,
     is_foreign_module,
@@ -128,7 +129,9 @@ class _Slicer:
         dropped: list[ast.expr] = []
         for decorator in decorators_of(statement):
             # What the function around it had, nobody knows here: what a tuner came to is pinned.
-            there = loaded_names(decorator) <= known | module.bound.keys() | vars(builtins).keys()
+            there = (
+                loaded_names(decorator) - comprehended(decorator) <= known | module.bound.keys() | vars(builtins).keys()
+            )
             if not there or is_left_out(decorator, module, self._module, local):
                 dropped.append(decorator)
         text = without_decorators(statement, dedented(record["text"]), dropped)

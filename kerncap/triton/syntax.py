@@ -62,6 +62,12 @@ def loaded_names(node: ast.AST) -> set[str]:
     return found
 
 
+def comprehended(node: ast.AST) -> set[str]:
+    """Variables of comprehensions: from Python 3.12 on loaded_names has them where a module has the comprehension."""
+    targets = [one.target for one in ast.walk(node) if isinstance(one, ast.comprehension)]
+    return {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+
+
 def absolute(statement: ast.ImportFrom, package: str) -> str:
     if not statement.level:
         return statement.module or ""

@@ -140,6 +140,25 @@ def test_a_dispatch_number_that_is_never_reached(tmp_path: Path, files: NativeFi
     assert "41198" in str(error.hint)
 
 
+def test_triton_that_interprets_its_kernels_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "seen-1.json").write_text(json.dumps(SEEN))
+    order = Order(Selection("softmax"), ("sh", "-c", "true"), Device("gpu"))
+    assert "TRITON_INTERPRET" not in no_match(order, read_listing(tmp_path), "exited with 0").message
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert "TRITON_INTERPRET is set" in no_match(order, read_listing(tmp_path), "exited with 0").message
+
+
+def test_trials_of_an_autotuner_that_were_all(tmp_path: Path) -> None:
+    seen = json.loads(json.dumps(SEEN))
+    seen["kernels"][0] |= {"matched": True, "trials": seen["kernels"][0]["dispatches"]}
+    seen["launches"] = []
+    (tmp_path / "seen-1.json").write_text(json.dumps(seen))
+    order = Order(Selection("vector_add"), ("sh", "-c", "true"), Device("gpu"))
+    error = no_match(order, read_listing(tmp_path), "exited with 1")
+    assert "; 41199 were made while an autotuner timed it, and do not count" in error.message
+    assert error.hint == "kerncap extract vector_add --device gpu:0 --trials -- sh -c true"
+
+
 @pytest.mark.parametrize(
     ("selection", "said", "hint"),
     [

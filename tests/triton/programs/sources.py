@@ -98,6 +98,7 @@ def asks_for_the_target(x, out, n, B: tl.constexpr):
     tl.store(out + at, tl.load(x + at, mask=at < n) + 7, mask=at < n)
 
 
+@triton.autotune(configs=[triton.Config({}, num_warps=warps) for warps in (2, 4)], key=["n"])
 @triton.jit
 def given_a_function(x, out, n, F: tl.constexpr, B: tl.constexpr):
     at = tl.program_id(0) * B + tl.arange(0, B)
