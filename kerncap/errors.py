@@ -17,7 +17,11 @@ EXIT_DIFFERS = 1
 EXIT_INTERRUPTED = 130
 
 # What the system says of a path, or of itself, that no caller turned into an error of its own.
-PATH_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST})
+# Of a file that a person named and that is a FIFO, a socket or a device (bundle.files.open_named).
+NOT_REGULAR = errno.ENOTBLK
+PATH_ERRORS = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST, NOT_REGULAR}
+)
 PERMISSION_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 MACHINE_ERRORS = frozenset(

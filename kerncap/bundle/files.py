@@ -19,7 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
-from kerncap.errors import FULL_ERRORS, PERMISSION_ERRORS, BundleError, HostError, typed
+from kerncap.errors import FULL_ERRORS, NOT_REGULAR, PERMISSION_ERRORS, BundleError, HostError, typed
 
 COPY_BYTES = 256 << 10  # stays in a core's own cache between reading, hashing and writing; 1 MiB takes twice the time
 
@@ -109,7 +109,7 @@ def open_named(path: Path) -> BufferedReader:
         file.close()
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+    raise OSError(NOT_REGULAR, "not a regular file", os.fspath(path))
 
 
 def read_named(path: Path) -> bytes:

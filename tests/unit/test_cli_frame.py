@@ -84,6 +84,15 @@ def test_usage_error_is_a_document_with_json(words: list[str], capsys: pytest.Ca
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    "words", ["launches /dev/zero", "extract k -o X --device vgpu:gfx942 --tritonparse /dev/zero -- X"]
+)
+def test_a_named_device_is_no_file_and_no_bug(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([words.split()[0], "--json", *words.split()[1:]]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert (document["code"], document["message"]) == ("usage.path", "/dev/zero: not a regular file")
+
+
 def test_what_the_system_refuses_is_the_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
