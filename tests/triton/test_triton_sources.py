@@ -34,6 +34,7 @@ def box(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCon
         ("asks_for_the_target", 0, "@triton.autotune(configs=configurations()"),
         ("held", 0, "@Holder"),
         ("given_a_function", 0, "for warps in (2, 4)], key="),
+        ("plain_global", 0, "PLAIN = 5"),
         ("named_tuple", 0, "x.data"),
         ("edited", 0, "BY = tl.constexpr(3)"),
     ],

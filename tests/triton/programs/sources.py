@@ -121,6 +121,20 @@ def held(x, out, n, B: tl.constexpr):
     tl.store(out + at, tl.load(x + at, mask=at < n) + 8, mask=at < n)
 
 
+PLAIN = 5
+
+
+@triton.jit
+def plain_global(x, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + PLAIN, mask=at < n)
+
+
+def with_plain_globals() -> None:
+    triton.knobs.compilation.allow_non_constexpr_globals = True
+    plain_global[(2,)](X, OUT, N, B=B)
+
+
 class Scaled(NamedTuple):
     data: Any
     by: Any
@@ -166,6 +180,7 @@ CASES = {
     "asks_for_the_target": lambda: asks_for_the_target[(2,)](X, OUT, N),
     "given_a_function": lambda: given_a_function[(2,)](X, OUT, N, F=squared, B=B),
     "held": lambda: held[(2,)](X, OUT, N, B=B),
+    "plain_global": with_plain_globals,
     "named_tuple": lambda: named_tuple[(2,)](Scaled(X, 3.0), OUT, N, B=B),
     "edited": edited,
 }

@@ -52,6 +52,8 @@ def record_kernel(kernel):
         "options": {key: encode_option(key, value) for key, value in metadata.items() if key != "target"},
         "target": {key: getattr(metadata["target"], key) for key in ("backend", "arch", "warp_size")},
     }
+    if allows_plain_globals():  # of Triton's switches the only one that it does not keep with what it compiled
+        document["options"]["TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"] = "1"
     function = getattr(source, "fn", None)
     if function is None:  # compiled from an intermediate representation
         document["function"] = None
@@ -67,6 +69,11 @@ def record_kernel(kernel):
         if function.fn is not None:
             guarded(f"the source of {metadata['name']}", record_source, function, set())
     records.write("kernel", ("kernel", digest), document)
+
+
+def allows_plain_globals():
+    knobs = getattr(sys.modules["triton"], "knobs", None)
+    return bool(getattr(getattr(knobs, "compilation", None), "allow_non_constexpr_globals", False))
 
 
 def encode_option(name, value):
