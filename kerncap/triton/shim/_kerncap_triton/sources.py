@@ -7,7 +7,7 @@ import os
 import sys
 import textwrap
 
-from _kerncap_triton.records import records
+from _kerncap_triton.records import guarded, records
 from _kerncap_triton.values import encode, is_function
 
 # Of a longer module the functions are carried like those of a notebook's cell.
@@ -16,6 +16,27 @@ MOST_TEXT = 4 << 20
 TOOLCHAIN = ("triton", "torch", "numpy")
 # These are not there where a kernel is compiled again: functions that it uses are carried without the rest.
 HELPERS = ("torch._inductor.runtime.triton_helpers",)
+
+
+# The lines of files as they were when Triton decorated a function of theirs.
+_as_decorated = {}
+
+
+def patch_functions(module):
+    """Triton reads a function's text when it decorates it, and may read the file again later, when it is another."""
+    made = module.JITFunction.__init__
+
+    def __init__(self, fn, *args, **kwargs):
+        made(self, fn, *args, **kwargs)
+        guarded("a function", _remember, fn)
+
+    module.JITFunction.__init__ = __init__
+
+
+def _remember(fn):
+    if fn.__module__.partition(".")[0] != "triton":
+        path = fn.__code__.co_filename
+        _as_decorated[path] = linecache.getlines(path, fn.__globals__)
 
 
 def record_source(function, seen):
@@ -127,7 +148,7 @@ def is_of_python(top):
 
 
 def record_module(name, scope):
-    """Its whole text, as it was when Triton last looked at it, which it does at each function that it decorates.
+    """Its whole text, as it was when Triton decorated the last one of its functions.
 
     False: there is none, or a longer one than is carried. `scope`: its names; a compile worker of Inductor's has no
     module of this name.
@@ -136,7 +157,7 @@ def record_module(name, scope):
     if not path or not is_users(name, scope):
         return False
     # Reads what lies in an archive, and what is not in UTF-8, as Python did.
-    text = "".join(linecache.getlines(path, scope))
+    text = "".join(_as_decorated.get(path) or linecache.getlines(path, scope))
     if not text or len(text) > MOST_TEXT:
         return False
     document = {"name": name, "package": scope.get("__package__") or "", "file": path, "text": text}

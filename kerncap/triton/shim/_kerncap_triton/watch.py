@@ -9,6 +9,7 @@ from _kerncap_triton import tool
 
 # Module: what wraps it.
 PATCHES = {
+    "triton.runtime.jit": ("sources", "patch_functions"),
     "triton.compiler.compiler": ("kernels", "patch_compiler"),
     "triton.runtime.autotuner": ("tuners", "patch_autotuner"),
     "torch._inductor.runtime.static_triton_launcher": ("inductor", "patch_static_launcher"),
