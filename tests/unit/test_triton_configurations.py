@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 from test_triton_records import DIGEST, pinned
 
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.errors import BundleError, UsageError
+from kerncap.errors import BundleError, CompileError, UsageError
 from kerncap.triton.configurations import choose, with_changes
 from kerncap.triton.records import Records
+from kerncap.workflows import recompile as workflow
 from kerncap.workflows.variant import SUFFIX, launch_of
 
 OTHER, LATER = "sha256:" + "2" * 64, "sha256:" + "3" * 64
@@ -226,3 +228,20 @@ def test_a_sequence_has_the_captured_launch_only(bundle: Bundle, tmp_path: Path)
     with pytest.raises(UsageError) as error:
         launch_of(code, capture)
     assert error.value.code == "usage.launch-of-sequence"
+
+
+def test_what_a_strangers_source_made_is_measured_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(folder: Path, document: Any, script: str, output: Path, **_: Any) -> str:
+        output.touch()
+        os.truncate(output, 1 << 29)
+        Path(f"{output}{SUFFIX}").write_text("what is read second")
+        return "3.6.0"
+
+    monkeypatch.setattr(workflow.triton, "recompile", made)
+    pinned = {"triton": "3.6.0", "main": "src/kernel_variant.py"}
+    with pytest.raises(CompileError) as error:
+        workflow._recompile_triton(tmp_path, pinned, tmp_path / "out.hsaco", "k", 1, None)
+    assert error.value.code == "compile.too-big"
+    assert not (tmp_path / "out.hsaco").exists()
