@@ -45,6 +45,33 @@ def decompress_bounded(data: bytes, limit: int, *, what: str) -> bytes:
     return b"".join(pieces)
 
 
+def decompress_frame(stored: bytes, length: int, *, what: str) -> bytes:
+    """The content of a chunk's frame (bundle_spec/SPEC.md, 5): `stored` is one whole frame, with checksum, which says
+    that it holds `length` bytes and needs neither a dictionary nor a window above 64 MiB.
+
+    Raises: BundleError `bundle.corrupt-chunk`.
+    """
+
+    def corrupt(text: object) -> BundleError:
+        return BundleError(f"{what}: {text}", code="bundle.corrupt-chunk")
+
+    try:
+        frame = zstandard.get_frame_parameters(stored)
+        # Of a skippable frame these say nothing.
+        if stored[:4] != zstandard.FRAME_HEADER or frame.content_size != length:
+            raise corrupt(f"the frame does not hold {length} bytes, or does not say so")
+        if not frame.has_checksum:
+            raise corrupt("the frame has no checksum")
+        if frame.dict_id or frame.window_size > MAX_ZSTD_WINDOW_BYTES:
+            raise corrupt("the frame needs a dictionary, or a window that is too big")
+        content = _decompressor().decompress(stored, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise corrupt(f"does not decompress: {error}") from None
+    if len(content) != length:
+        raise corrupt(f"the frame does not hold {length} bytes")
+    return content
+
+
 def open_stream(file: Readable) -> zstandard.ZstdDecompressionReader:
     """A reader of raw bytes; the caller counts them against its limit."""
     return _decompressor().stream_reader(cast(IO[bytes], file), read_size=1 << 20, closefd=False)

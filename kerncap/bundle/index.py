@@ -236,7 +236,7 @@ class _Reader:
             return Chunk(at, length, raw, None, 0, 0, value)
         blob = self._int(node, "b", 0, len(self._blob_sizes) - 1, place)
         offset = self._int(node, "o", 0, limits.MAX_BLOB_BYTES, place)
-        stored = self._int(node, "n", 1, limits.MAX_BLOB_BYTES, place)
+        stored = self._int(node, "n", 1, length + length // 256 + 128, place)
         if offset + stored > self._blob_sizes[blob]:
             raise self._bad(place, f"ends behind its blob of {self._blob_sizes[blob]} bytes")
         return Chunk(at, length, raw, blob, offset, stored, 0, self._width(node, place) if "w" in node else 1)

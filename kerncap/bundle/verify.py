@@ -13,11 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, TypeVar
 
-import zstandard
-
 from kerncap.bundle.code import SourceFile
-from kerncap.bundle.compression import open_stream
-from kerncap.bundle.files import COPY_BYTES, Window, open_regular
+from kerncap.bundle.compression import decompress_frame
+from kerncap.bundle.files import COPY_BYTES, open_regular, read_exactly
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
@@ -156,31 +154,13 @@ def _check_chunk(place: str, chunk: Chunk, found: str) -> None:
 
 
 def frame_sha256(file: IO[bytes], location: BlobLocation, chunk: Chunk, place: str) -> str:
-    """Of the chunk's raw bytes, decompressed in pieces: exactly `length` bytes, one frame, its checksum right.
+    """Of the chunk's raw bytes.
 
-    Raises: BundleError `bundle.corrupt-chunk`.
+    Raises: BundleError `bundle.corrupt-chunk`, `bundle.truncated`.
     """
     file.seek(location.offset + chunk.offset)
-    digest = hashlib.sha256()
-    shuffled = bytearray()
-    left = chunk.length
-    try:
-        with open_stream(Window(file, chunk.stored)) as stream:
-            while piece := stream.read(COPY_BYTES):
-                left -= len(piece)
-                if left < 0:
-                    break
-                if chunk.width == 1:
-                    digest.update(piece)
-                else:
-                    shuffled += piece
-    except zstandard.ZstdError as error:
-        raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
-    if left != 0:
-        raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
-    if chunk.width != 1:
-        digest.update(unshuffle(shuffled, chunk.width))
-    return digest.hexdigest()
+    content = decompress_frame(read_exactly(file, chunk.stored, what=place), chunk.length, what=place)
+    return hashlib.sha256(unshuffle(content, chunk.width)).hexdigest()
 
 
 @functools.lru_cache(maxsize=256)

@@ -27,6 +27,7 @@ constexpr std::size_t kWholeBytes = kSamples * kSampleBytes;  // up to this size
 constexpr std::size_t kShuffleOverhead = 64;  // block headers beyond those of an unshuffled frame
 constexpr int kFastLevel = -1;
 constexpr int kStored = 0;
+constexpr std::uint64_t kWindowBytes = 64u << 20;  // SPEC.md, 5
 
 std::uint64_t load_u64(const std::byte* bytes) noexcept {
   std::uint64_t value;
@@ -65,6 +66,14 @@ std::uint64_t random_seed() {
   std::uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) throw system_error("getrandom", errno);
   return seed;
+}
+
+// Source: RFC 8878, 3.1.1.1: a frame is one segment (bit 5 of its descriptor) or says how big its window is.
+bool has_big_window(std::span<const std::byte> frame) noexcept {
+  if ((frame[4] & std::byte{32}) != std::byte{0}) return false;
+  const auto window = std::to_integer<unsigned>(frame[5]);
+  const std::uint64_t base = std::uint64_t{1} << (10 + (window >> 3));
+  return base + base / 8 * (window & 7) > kWindowBytes;
 }
 
 [[noreturn]] void corrupt(const std::string& what) { throw Error("bundle.corrupt-chunk", "chunk: " + what); }
@@ -114,7 +123,7 @@ void write_fill(std::span<std::byte> out, std::uint64_t value) noexcept {
   }
 }
 
-std::size_t max_frame_bytes(std::size_t raw_size) noexcept { return ZSTD_compressBound(raw_size) + kShuffleOverhead; }
+std::size_t max_frame_bytes(std::size_t raw_size) noexcept { return raw_size + raw_size / 256 + 128; }
 
 void FrameEncoder::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
 
@@ -222,6 +231,7 @@ void FrameDecoder::decompress(std::span<const std::byte> frame, std::span<std::b
   if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != raw.size()) {
     corrupt("the frame does not say that it holds " + std::to_string(raw.size()) + " bytes");
   }
+  if (has_big_window(frame)) corrupt("the frame needs a window of more than 64 MiB");
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) {
     corrupt("not exactly one whole frame of " + std::to_string(frame.size()) + " bytes");
   }

@@ -445,6 +445,14 @@ TEST(FrameDecoder, RefusesFramesThatAreNotOurs) {
   two.insert(two.end(), frame.begin(), frame.end());
   EXPECT_EQ(code_of([&] { decoder.decode(two, 1, out); }), "bundle.corrupt-chunk");
   EXPECT_EQ(code_of([&] { decoder.decode({}, 1, out); }), "bundle.corrupt-chunk");
+  // One raw block whose header asks for a window of 64 MiB, which is allowed, or of more.
+  for (const auto& [window, code] : {std::pair{0x80, "no error"}, {0x81, "bundle.corrupt-chunk"}, {0xff, "bundle.corrupt-chunk"}}) {
+    Bytes windowed(frame.begin(), frame.begin() + 4);
+    for (const int byte : {0x84, window, 5000 & 255, 5000 >> 8, 0, 0, (5000 << 3 | 1) & 255, (5000 << 3) >> 8, 0}) windowed.push_back(std::byte(byte));
+    windowed.insert(windowed.end(), raw.begin(), raw.end());
+    windowed.insert(windowed.end(), frame.end() - 4, frame.end());
+    EXPECT_EQ(code_of([&] { decoder.decode(windowed, 1, out); }), code) << window;
+  }
   for (std::size_t n = 0; n < frame.size(); ++n) {
     EXPECT_EQ(code_of([&] { decoder.decode(std::span(frame).first(n), 1, out); }), "bundle.corrupt-chunk") << n;
   }

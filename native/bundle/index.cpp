@@ -256,6 +256,7 @@ Index index_from_json(const Json& document) {
     const auto digest = digest_from_text(blob.string("digest"));
     if (!digest) blob.fail("digest", "is not sha256: and 64 lower-case hexadecimal digits");
     reading.blobs.push_back({*digest, blob.u64("size", limits::kBlobBytes)});
+    if (reading.blobs.back().size == 0) blob.fail("size", "is 0");
   }
   std::uint64_t end = 0;
   for (const Json& value : list_of(fields, top, "regions", limits::kRegions)) {

@@ -110,6 +110,8 @@ TEST(Index, RefusesHostileDocuments) {
       {"no such blob", [](Json& d) { d["regions"][0]["pre"][1]["b"] = 1; }},
       {"frame behind the end", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 51; }},
       {"offset wraps", [](Json& d) { d["regions"][0]["pre"][1]["o"] = ~std::uint64_t{0}; }},
+      {"longer than a frame can be", [](Json& d) { d["blobs"][0]["size"] = 9000, d["regions"][0]["pre"][1]["n"] = 4096 + 16 + 129; }},
+      {"blob of 0 bytes", [](Json& d) { d["blobs"].push_back({{"digest", "sha256:" + kHex}, {"size", 0}}); }},
       {"frame of 0 bytes", [](Json& d) { d["regions"][0]["pre"][1]["n"] = 0; }},
       {"negative width", [](Json& d) { d["regions"][0]["pre"][1]["w"] = -2; }},
       {"width of no number", [](Json& d) { d["regions"][0]["pre"][1]["w"] = nullptr; }},

@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "unit"), str(Path(__file__).resolve().parents[2])]
 
+import zstandard  # noqa: E402
 from craft import Parts, code_tar, dump, frame, shuffled, sound_parts  # noqa: E402
 from synthetic import fill, region, sha256  # noqa: E402
 
@@ -117,8 +118,40 @@ def _flip_frame_bit(parts: Parts) -> None:
     _replace_first_frame(parts, lambda data: data[:-6] + bytes([data[-6] ^ 1]) + data[-5:])
 
 
+def _first_frame(change: Callable[[bytes], bytes]) -> Change:
+    return lambda parts: _replace_first_frame(parts, change)
+
+
+_FIRST_RAW = bytes(range(256)) * 16  # what the first chunk of sound_parts holds
+_SKIPPABLE = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"skip"
+
+
+def _without_checksum(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=1, write_checksum=False).compress(_FIRST_RAW)
+
+
+def _in_two_frames(data: bytes) -> bytes:
+    return frame(_FIRST_RAW[:96]) + frame(_FIRST_RAW[96:])
+
+
+def _without_size(data: bytes) -> bytes:
+    compressor = zstandard.ZstdCompressor(level=1, write_checksum=True, write_content_size=False)
+    return compressor.compress(_FIRST_RAW)
+
+
+def _with_big_window(data: bytes) -> bytes:
+    """One raw block behind a header that asks for a window of 128 MiB. Source: RFC 8878, 3.1.1."""
+    block = (len(_FIRST_RAW) << 3 | 1).to_bytes(3, "little") + _FIRST_RAW
+    return data[:4] + b"\x84\x88" + len(_FIRST_RAW).to_bytes(4, "little") + block + data[-4:]
+
+
 def _same_title(manifest: dict[str, Any]) -> None:
     manifest["layers"][1]["annotations"] = dict(manifest["layers"][0]["annotations"])
+
+
+def _empty_blob(parts: Parts) -> None:
+    """Which no chunk uses."""
+    parts.index["blobs"].append({"digest": "sha256:" + sha256(b""), "size": 0})
 
 
 def _overlap(parts: Parts) -> None:
@@ -366,6 +399,8 @@ INDEX = (
     Case("pre-too-long", _chunk("pre", 1, l=8192), "bundle.malformed"),
     Case("post-is-no-pre-chunk", _chunk("post", 0, at=64), "bundle.malformed"),
     Case("chunk-behind-blob", _chunk("pre", 0, n=1 << 20), "bundle.malformed"),
+    Case("chunk-longer-than-a-frame-can-be", _first_frame(lambda data: data + bytes(9000)), "bundle.malformed"),
+    Case("blob-of-no-bytes", _empty_blob, "bundle.malformed"),
     Case("chunk-blob-unknown", _chunk("pre", 0, b=5), "bundle.malformed"),
     Case("chunk-offset-negative", _chunk("pre", 0, o=-1), "bundle.malformed"),
     Case("chunk-length-float", _chunk("pre", 0, l=4096.0), "bundle.malformed"),
@@ -402,6 +437,13 @@ _CONTENT = (
     Case("fill-lies", _chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
     Case("width-lies", _shuffle(2, w=4), "bundle.digest-mismatch", "deep"),
     Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt-chunk", "deep"),
+    Case("frame-without-checksum", _first_frame(_without_checksum), "bundle.corrupt-chunk", "deep"),
+    Case("frame-without-size", _first_frame(_without_size), "bundle.corrupt-chunk", "deep"),
+    Case("frame-window-too-big", _first_frame(_with_big_window), "bundle.corrupt-chunk", "deep"),
+    Case("frame-and-more", _first_frame(lambda data: data + b"more"), "bundle.corrupt-chunk", "deep"),
+    Case("frame-and-a-skippable-one", _first_frame(lambda data: data + _SKIPPABLE), "bundle.corrupt-chunk", "deep"),
+    Case("frame-behind-a-skippable-one", _first_frame(lambda data: _SKIPPABLE + data), "bundle.corrupt-chunk", "deep"),
+    Case("two-frames-of-a-chunk", _first_frame(_in_two_frames), "bundle.corrupt-chunk", "deep"),
     Case("frame-checksum", _flip_frame_bit, "bundle.corrupt-chunk", "deep"),
 )
 
