@@ -199,6 +199,20 @@ def _with_typed_words(hint: str, args: Sequence[str]) -> str:
         hint = hint.replace("COMMAND", args[0])
     if args[0] in _BUNDLE_COMMANDS and len(args) > 1 and not args[1].startswith("-"):
         hint = hint.replace("BUNDLE", typed(args[1]))
+    return _with_typed_host(hint, args) if "//HOST/" in hint else hint
+
+
+def _with_typed_host(hint: str, args: Sequence[str]) -> str:
+    """The registry of the last reference that was typed: of two it is the one that a bundle goes to."""
+    from kerncap.bundle.location import RegistryLocation, parse_target
+    from kerncap.transport.reference import parse_reference
+
+    for word in reversed(args):
+        with contextlib.suppress(KerncapError):
+            if isinstance(parse_target(word), RegistryLocation):
+                reference = parse_reference(word)
+                scheme = "http" if reference.loopback or "--plain-http" in args else "https"
+                return hint.replace("http://HOST/v2/", typed(f"{scheme}://{reference.api_host}/v2/"))
     return hint
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from kerncap.errors import TransportError
 from kerncap.transport.credentials import Credentials, find_credentials
 from kerncap.transport.failures import named_address
+from kerncap.transport.reference import Reference, is_loopback
 
 _LONGEST_LIFE_S = 86_400
 _DEFAULT_LIFE_S = 60.0  # Source: distribution token specification: expires_in defaults to 60 seconds
@@ -52,8 +53,9 @@ def parse_challenge(header: str) -> Challenge | None:
 class Authorizer:
     """Answers challenges of one registry. A scope is `repository:NAME:pull` or `...:pull,push`; or several of them."""
 
-    def __init__(self, host: str, ask: Ask, *, plain_http: bool) -> None:
-        self._host = host
+    def __init__(self, reference: Reference, ask: Ask, *, plain_http: bool) -> None:
+        self._host = reference.host
+        self._loopback = reference.loopback
         self._ask = ask
         self._plain_http = plain_http
         self._lock = threading.Lock()
@@ -105,7 +107,7 @@ class Authorizer:
 
     def _fetch(self, challenge: Challenge, scope: str) -> _Token:
         realm = urlsplit(named_address(challenge.realm, where=f"the registry {self._host}"))
-        if realm.scheme != "https" and not (realm.scheme == "http" and self._plain_http):
+        if realm.scheme != "https" and not (self._plain_http or (self._loopback and is_loopback(realm.hostname or ""))):
             raise TransportError(
                 f"{self._host} names a token server that is not https: {challenge.realm[:200]}",
                 code="transport.insecure-realm",

@@ -90,6 +90,7 @@ def named_address(target: str, *, where: str, base: str = "") -> str:
         host, port = parts.hostname or "", parts.port
         labels = [host] if ":" in host else host.removesuffix(".").split(".")
         good = parts.scheme in ("http", "https") and port != 0 and all(0 < len(label) < 64 for label in labels)
+        good = good and "@" not in parts.netloc
     except ValueError:
         good = False
     if not good:

@@ -15,7 +15,8 @@ from kerncap.errors import UsageError
 
 # Source: OCI distribution specification 1.1, "Pulling manifests": grammar of <name> and <reference>.
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*").fullmatch
-_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?").fullmatch
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, 2.1
+_HOST = re.compile(rf"({_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::([0-9]{{1,5}}))?").fullmatch
 
 _DOCKER_HUB = ("docker.io", "index.docker.io")
 
@@ -48,13 +49,15 @@ class Reference:
 
     @property
     def loopback(self) -> bool:
-        name = re.sub(r":[0-9]+$", "", self.host).strip("[]")
-        if name == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(name).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(re.sub(r":[0-9]+$", "", self.host).strip("[]"))
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host's name, or its address without brackets, is this machine's own."""
+    try:
+        return name.lower() == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def parse_reference(text: str) -> Reference:
@@ -62,14 +65,7 @@ def parse_reference(text: str) -> Reference:
     head, at, digest = text.partition("@")
     host, slash, rest = head.partition("/")
     repository, colon, tag = rest.partition(":")
-    port = re.search(r":([0-9]+)$", host)
-    good = (
-        slash
-        and _HOST(host)
-        and (port is None or 0 < int(port[1]) < 65536)
-        and _REPOSITORY(repository)
-        and len(repository) <= 255
-    )
+    good = slash and _is_host(host) and _REPOSITORY(repository) and len(repository) <= 255
     if not good or (colon and not is_tag(tag)) or (at and not is_digest(digest)):
         raise UsageError(
             f"{text[:200]}: not a registry reference",
@@ -79,3 +75,18 @@ def parse_reference(text: str) -> Reference:
     if host in _DOCKER_HUB and "/" not in repository:
         repository = f"library/{repository}"
     return Reference(host, repository, tag or None, digest or None)
+
+
+def _is_host(text: str) -> bool:
+    found = _HOST(text)
+    if found is None or not 0 < int(found[2] or 443) < 65536:
+        return False
+    return not text.startswith("[") or _is_ipv6(found[1][1:-1])
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True

@@ -157,11 +157,7 @@ class KerncapRegistry(Wire):
 
         def put() -> str | None:
             with self._once("PUT", url, scope="pull,push", headers=headers, body=raw) as response:
-                stored = response.headers.get("Docker-Content-Digest", digest)
-            if stored != digest:
-                raise TransportError(
-                    f"the registry stored the manifest as {stored}, sent was {digest}", code="transport.protocol"
-                )
+                _check_stored("manifest", digest, response)
             return response.headers.get("OCI-Subject")
 
         subject: str | None = self._retry(put, f"manifest of {self.reference}")
@@ -176,8 +172,8 @@ class KerncapRegistry(Wire):
         target += ("&" if urlsplit(target).query else "?") + f"digest={blob.digest}"
         headers = {"Content-Type": "application/octet-stream"}
         try:
-            with self._once("PUT", target, scope="pull,push", headers=headers, body=body):
-                pass
+            with self._once("PUT", target, scope="pull,push", headers=headers, body=body) as response:
+                _check_stored("blob", blob.digest, response)
         except BaseException:
             body.take_back()
             raise
@@ -250,6 +246,14 @@ def _starts_at(response: requests.Response, position: int) -> bool:
     """Whether the registry sends from there on, and not from the blob's start."""
     said = response.headers.get("Content-Range", "")
     return response.status_code == 206 and said.startswith(f"bytes {position}-")
+
+
+def _check_stored(what: str, digest: str, response: requests.Response) -> None:
+    """Raises: TransportError when the registry has taken it for something else."""
+    stored = response.headers.get("Docker-Content-Digest", digest)
+    if stored != digest:
+        text = f"the registry stored the {what} as {stored[:100]}, sent was {digest}"
+        raise TransportError(text, code="transport.protocol")
 
 
 def _next_page(response: requests.Response) -> str | None:

@@ -13,6 +13,7 @@ import pytest
 from kerncap.errors import TransportError
 from kerncap.transport.auth import Authorizer, parse_challenge
 from kerncap.transport.credentials import Credentials, find_credentials
+from kerncap.transport.reference import parse_reference
 
 _AUTH = base64.b64encode(b"user:pass:word").decode()
 
@@ -97,9 +98,31 @@ def test_a_token_server_without_tls_is_refused() -> None:
     def ask(*args: Any) -> Any:
         raise AssertionError("nothing may be sent there")
 
-    authorizer = Authorizer("a.example", ask, plain_http=False)
+    authorizer = Authorizer(parse_reference("a.example/x"), ask, plain_http=False)
     with pytest.raises(TransportError) as caught:
         authorizer.challenged('Bearer realm="http://auth.example/token"', "repository:x:pull", None)
+    assert caught.value.code == "transport.insecure-realm"
+
+
+@pytest.mark.parametrize(
+    ("registry", "plain_http", "realm", "asked"),
+    [
+        ("127.0.0.1:5000/x", False, "http://127.0.0.1:5001/token", True),
+        ("127.0.0.1:5000/x", False, "http://localhost/token", True),
+        ("127.0.0.1:5000/x", False, "http://auth.example/token", False),
+        ("a.example/x", False, "http://127.0.0.1/token", False),
+        ("a.example/x", True, "http://auth.example/token", True),
+    ],
+)
+def test_a_password_goes_in_clear_to_loopback_or_where_asked(
+    registry: str, plain_http: bool, realm: str, asked: bool
+) -> None:
+    authorizer = Authorizer(parse_reference(registry), lambda *args: (200, {"token": "t"}), plain_http=plain_http)
+    if asked:
+        assert authorizer.challenged(f'Bearer realm="{realm}"', "repository:x:pull", None) == "Bearer t"
+        return
+    with pytest.raises(TransportError) as caught:
+        authorizer.challenged(f'Bearer realm="{realm}"', "repository:x:pull", None)
     assert caught.value.code == "transport.insecure-realm"
 
 
@@ -111,7 +134,7 @@ def test_an_identity_token_is_traded_for_a_token(home: Path) -> None:
         asked.append((method, url, form["refresh_token"], form["scope"], headers))
         return 200, {"access_token": "t1", "expires_in": 300}
 
-    authorizer = Authorizer("a.example", ask, plain_http=False)
+    authorizer = Authorizer(parse_reference("a.example/x"), ask, plain_http=False)
     challenge = 'Bearer realm="https://auth.example/token",service="reg"'
     assert authorizer.challenged(challenge, "repository:x:pull", None) == "Bearer t1"
     assert authorizer.header("repository:x:pull") == "Bearer t1"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from fake_registry import fake_registry
 
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation
-from kerncap.errors import BundleError, TransportError
+from kerncap.cli import main as cli
+from kerncap.errors import BundleError, TransportError, UsageError
 from kerncap.transport import copy_bundle, open_any, push
 from kerncap.transport.failures import Patience
 from kerncap.transport.reference import parse_reference
@@ -90,3 +93,117 @@ def test_a_token_server_that_fails_once_is_asked_again(tar_file: Path) -> None:
         push(open_bundle(str(tar_file)), parse_reference(f"{fake.host}/a/b:v1"), patience=_QUICK)
         assert len(asked) > 1
         assert {name for name in fake.manifests if not name.startswith("sha256:")} == {"v1"}
+
+
+def _most_bytes(fault: Callable[[Any], bool]) -> tuple[int, str]:
+    """How much memory a command took at once that such a registry answers, and the error's code."""
+    with fake_registry() as fake:
+        fake.fault = fault
+        tracemalloc.start()
+        try:
+            with pytest.raises(TransportError) as caught:
+                open_any(f"{fake.host}/a/b:v1", patience=_QUICK)
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    return most, caught.value.code
+
+
+def test_the_body_of_a_redirect_is_not_read() -> None:
+    sent: list[int] = []
+
+    def fault(handler: Any) -> bool:
+        handler.close_connection = True
+        handler.wfile.write(b"HTTP/1.1 307 Go\r\nLocation: /v2/a/b\r\n\r\n")
+        try:
+            while sum(sent) < 200 << 20:
+                handler.wfile.write(bytes(1 << 16))
+                sent.append(1 << 16)
+        except OSError:
+            pass
+        return True
+
+    most, code = _most_bytes(fault)
+    assert code == "transport.protocol"
+    assert most < 32 << 20
+    assert sum(sent) < 100 << 20
+
+
+def test_a_token_that_unpacks_to_anything_is_none() -> None:
+    bomb = gzip.compress(bytes(200 << 20))
+
+    def fault(handler: Any) -> bool:
+        if handler.path.startswith("/token"):
+            handler.answer(200, bomb, Content_Encoding="gzip")
+        else:
+            handler.answer(401, WWW_Authenticate=f'Bearer realm="http://{handler.headers["Host"]}/token"')
+        return True
+
+    most, code = _most_bytes(fault)
+    assert code == "transport.unauthorized"
+    assert most < 32 << 20
+
+
+@pytest.mark.parametrize("where", ["/blobs/uploads/", "/manifests/"])
+def test_a_registry_that_stores_something_else(tar_file: Path, where: str) -> None:
+    def fault(handler: Any) -> bool:
+        if handler.command != "PUT" or where not in handler.path:
+            return False
+        handler.body()
+        handler.answer(201, Docker_Content_Digest="sha256:" + "0" * 64)
+        return True
+
+    with fake_registry() as fake:
+        fake.fault = fault
+        with pytest.raises(TransportError) as caught:
+            push(open_bundle(str(tar_file)), parse_reference(f"{fake.host}/a/b:v1"), patience=_QUICK)
+        assert caught.value.code == "transport.protocol"
+        assert fake.manifests == {}
+
+
+def test_what_lets_one_write_is_not_said(tar_file: Path) -> None:
+    """The address of an upload may hold a signature; and one with a password in it is none."""
+
+    def refuse(handler: Any) -> bool:
+        if handler.command == "POST":
+            handler.answer(202, Location="/v2/a/b/blobs/uploads/1?signature=secret")
+        elif handler.command == "PUT":
+            handler.body()
+            handler.answer(403)
+        return handler.command in ("POST", "PUT")
+
+    def name_password(handler: Any) -> bool:
+        if handler.command == "POST":
+            handler.answer(202, Location=f"http://user:secret@{handler.headers['Host']}/v2/x")
+        return bool(handler.command == "POST")
+
+    for fault, code in ((refuse, "transport.unauthorized"), (name_password, "transport.protocol")):
+        with fake_registry() as fake:
+            fake.fault = fault
+            with pytest.raises(TransportError) as caught:
+                push(open_bundle(str(tar_file)), parse_reference(f"{fake.host}/a/b:v1"), patience=_QUICK)
+        assert caught.value.code == code
+        if fault is refuse:
+            assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "host", ["[:::::]", "[1::2::3]", "reg..example", "reg.example-", "-reg.example", "a" * 64 + ".example", "[::1]:0"]
+)
+def test_a_host_that_is_none(host: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_any(f"{host}/a/b:v1", patience=_QUICK)
+    assert caught.value.code == "usage.bad-reference"
+
+
+def test_loopback_in_capitals_is_loopback() -> None:
+    assert parse_reference("LocalHost:5000/a").loopback
+    assert parse_reference("[0:0::1]:5000/a").loopback
+    assert not parse_reference("localhost.example:5000/a").loopback
+
+
+def test_a_hint_names_the_registry(tar_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fake_registry() as fake:
+        fake.fault = lambda handler: handler.answer(302, Location=handler.path) or True
+        assert cli.run(["push", str(tar_file), f"{fake.host}/a/b:v1"]) == 7
+        assert f"curl -sv http://{fake.host}/v2/" in capsys.readouterr().err
