@@ -97,7 +97,6 @@ class BlobCache:
             if self._off or not stat.S_ISREG(path.lstat().st_mode):
                 return False
             sink.put_location(blob, BlobLocation(path, 0, blob.size), what=f"cache {self.folder}")
-            os.utime(path)
         except BundleError as error:
             if error.code == "bundle.missing-file":  # removed meanwhile
                 return False
@@ -115,6 +114,8 @@ class BlobCache:
                 raise  # of the sink: nothing is written here
             self._give_up(error.strerror or str(error), quietly=error.errno in PERMISSION_ERRORS)
             return False
+        with contextlib.suppress(OSError):  # removed meanwhile, or of a cache that is only read here
+            os.utime(path)
         return True
 
     def keep(self, sink: Sink, blob: Descriptor) -> None:
@@ -135,7 +136,7 @@ class BlobCache:
         try:
             with os.scandir(self._blobs) as files:
                 for file in files:
-                    if is_digest(f"sha256:{file.name}"):
+                    if is_digest(f"sha256:{file.name}") and file.is_file(follow_symlinks=False):
                         with contextlib.suppress(FileNotFoundError):
                             status = file.stat(follow_symlinks=False)
                             found.append(Entry(f"sha256:{file.name}", status.st_size, status.st_mtime_ns))
@@ -148,21 +149,24 @@ class BlobCache:
 
         Raises: OSError.
         """
-        removed_blobs = removed_bytes = 0
         if not self._blobs.is_dir():
             return Pruned(0, 0, 0)
-        with self._locked():
-            self._sweep()
-            entries = self.entries()
-            total = sum(entry.size for entry in entries)
-            for entry in entries:
-                if total <= to_bytes:
-                    break
-                with contextlib.suppress(FileNotFoundError):
-                    self._path(entry.digest).unlink()
-                total -= entry.size
-                removed_blobs += 1
-                removed_bytes += entry.size
+        with self._locked(fcntl.LOCK_EX):
+            return self._prune(to_bytes)
+
+    def _prune(self, to_bytes: int) -> Pruned:
+        removed_blobs = removed_bytes = 0
+        self._sweep()
+        entries = self.entries()
+        total = sum(entry.size for entry in entries)
+        for entry in entries:
+            if total <= to_bytes:
+                break
+            with contextlib.suppress(FileNotFoundError):
+                self._path(entry.digest).unlink()
+            total -= entry.size
+            removed_blobs += 1
+            removed_bytes += entry.size
         self._total = total
         return Pruned(removed_blobs, removed_bytes, total)
 
@@ -219,7 +223,7 @@ class BlobCache:
         for path in self._blobs.iterdir():
             if _BEGUN.fullmatch(path.name):
                 with contextlib.suppress(OSError):  # gone, or somebody writes it
-                    if time.time() - path.lstat().st_mtime < SETTLED_S:
+                    if abs(time.time() - path.lstat().st_mtime) < SETTLED_S:
                         continue  # who made it may be about to lock it
                     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                     try:
@@ -229,11 +233,11 @@ class BlobCache:
                         os.close(fd)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One process prunes at a time; the lock ends with its process, however that ends."""
+    def _locked(self, how: int) -> Iterator[None]:
+        """One process prunes at a time; the lock ends with its process, however that ends. Raises: OSError."""
         fd = os.open(self.folder / "blobs" / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            fcntl.flock(fd, how)
             yield
         finally:
             os.close(fd)
@@ -246,7 +250,9 @@ class BlobCache:
             else:
                 self._total += size
             if self._total > self.limit_bytes:
-                self.prune(int(self.limit_bytes * TRIMMED_TO))
+                # Who prunes already may be stopped: a transfer does not wait for it.
+                with contextlib.suppress(BlockingIOError), self._locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    self._prune(int(self.limit_bytes * TRIMMED_TO))
 
     def _give_up(self, reason: str, *, quietly: bool = False) -> None:
         """Once. `quietly` where one may not write, as in a container: there never was a cache to miss."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -239,7 +240,7 @@ from pathlib import Path
 from kerncap.bundle.cache import BlobCache
 cache = BlobCache(Path({str(tmp_path / "c")!r}), 100_000)
 (cache.folder / "blobs" / "sha256").mkdir(parents=True)
-with cache._locked(), cache._new_file() as (file, name):
+with cache._locked(2), cache._new_file() as (file, name):
     file.write(b"half")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -252,6 +253,68 @@ with cache._locked(), cache._new_file() as (file, name):
     monkeypatch.setattr(caches, "SETTLED_S", 0)
     cache.prune(100_000)
     assert not left.exists()
+
+
+def test_a_cache_that_is_only_read_gives_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a read-only file system, or somebody else's: when it was used cannot be written down."""
+    sink, blobs = _sink(tmp_path / "s", b"a" * 1000, b"b" * 1000)
+    cache = BlobCache(tmp_path / "c", 100_000)
+    for blob in blobs:
+        cache.keep(sink, blob)
+
+    def refuse(*args: Any, **more: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "utime", refuse)
+    other, _ = _sink(tmp_path / "t")
+    assert [cache.take(other, blob) for blob in blobs] == [True, True]
+
+
+def test_what_is_no_file_is_no_blob(tmp_path: Path) -> None:
+    sink, blobs = _sink(tmp_path / "s", *(bytes([i]) * 1000 for i in range(4)))
+    cache = BlobCache(tmp_path / "c", 100_000)
+    for blob in blobs:
+        cache.keep(sink, blob)
+    folder, fifo, link, _ = (tmp_path / "c" / "blobs" / "sha256" / blob.digest[7:] for blob in blobs)
+    for path in (folder, fifo, link):
+        path.unlink()
+    folder.mkdir()
+    os.mkfifo(fifo)
+    link.symlink_to("/dev/zero")
+    assert [entry.digest for entry in cache.entries()] == [blobs[3].digest]
+    other, _ = _sink(tmp_path / "t")
+    assert [cache.take(other, blob) for blob in blobs] == [False, False, False, True]
+    assert cache.prune(0).removed_blobs == 1
+
+
+def test_a_transfer_does_not_wait_for_who_prunes(tmp_path: Path) -> None:
+    """Stopped with Ctrl-Z it would hold the lock for ever."""
+    sink, blobs = _sink(tmp_path / "s", *(bytes([i]) * 1000 for i in range(4)))
+    cache = BlobCache(tmp_path / "c", 2500)
+    cache.keep(sink, blobs[0])
+    with BlobCache(tmp_path / "c", 2500)._locked(fcntl.LOCK_EX):
+        for blob in blobs[1:]:
+            cache.keep(sink, blob)
+    assert len(cache.entries()) == 4
+    cache.keep(*_one_more(tmp_path))
+    assert len(cache.entries()) == 2
+
+
+def _one_more(tmp_path: Path) -> tuple[LayoutSink, Descriptor]:
+    sink, (blob,) = _sink(tmp_path / "more", b"more" * 250)
+    return sink, blob
+
+
+def test_what_was_begun_under_another_clock_is_removed(tmp_path: Path) -> None:
+    sink, (blob,) = _sink(tmp_path / "s", b"a" * 1000)
+    cache = BlobCache(tmp_path / "c", 100_000)
+    cache.keep(sink, blob)
+    begun = tmp_path / "c" / "blobs" / "sha256" / ".new-x"
+    begun.write_bytes(b"half")
+    ahead = time.time() + 10**6
+    os.utime(begun, (ahead, ahead))
+    cache.prune(100_000)
+    assert not begun.exists()
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
