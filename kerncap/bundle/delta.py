@@ -21,7 +21,7 @@ from kerncap.bundle.reader import Bundle
 from kerncap.bundle.seal import open_unsealed, write_sealed
 from kerncap.bundle.sink import COPY_THREADS, ProgressCall, Sink, copy_blobs, no_progress
 from kerncap.bundle.verify import frame_sha256
-from kerncap.errors import BundleError
+from kerncap.errors import BundleError, typed
 
 LEAST_USED = 0.5
 """A blob of the base of which less is used is not referenced: its chunks are taken from the capture instead."""
@@ -214,12 +214,15 @@ def _check(base: Bundle, sink: Sink, chunk: Chunk, frame: Frame) -> None:
     location = sink.location(_descriptor(frame.blob))
     place = f"{base.name}: blob {frame.blob.digest}, frame at {frame.offset}"
     there = replace(chunk, offset=frame.offset, stored=frame.stored, width=frame.width)
-    with open_regular(location.path, what=base.name) as file:
-        found = frame_sha256(file, location, there, place)
-    if found != chunk.raw_sha256:
-        raise BundleError(
-            f"{place}: raw content has sha256 {found}, the index says {chunk.raw_sha256}", code="bundle.digest-mismatch"
-        )
+    try:
+        with open_regular(location.path, what=base.name) as file:
+            found = frame_sha256(file, location, there, place)
+        if found != chunk.raw_sha256:
+            text = f"{place}: raw content has sha256 {found}, the index says {chunk.raw_sha256}"
+            raise BundleError(text, code="bundle.digest-mismatch")
+    except BundleError as error:
+        error.hint = typed("kerncap", "verify", base.name, "--deep")
+        raise
 
 
 def _rewrite(bundle: Bundle, places: dict[Frame, Frame]) -> dict[str, Any]:

@@ -180,7 +180,10 @@ class LocalStore:
         return tag
 
     def _no_choice(self, count: int, known: list[str]) -> KerncapError:
-        """The caller's fault only when there is a tag to ask for."""
+        """The caller's fault only when there is a tag to ask for, or none of that name."""
+        if count == 0 and self._tag is not None and not known:
+            text = f"{self.name}: nothing has the tag {self._tag}, nor any other"
+            return UsageError(text, code="usage.no-such-tag", hint=typed("kerncap", "inspect", f"oci:{self.name}"))
         if not known or (self._tag is not None and count > 1):
             text = f"{count} manifests in {INDEX_FILE}" + (f" with tag {self._tag}" if self._tag else "")
             return BundleError(f"{self.name}: {text} and no way to tell which is meant", code="bundle.malformed")

@@ -132,6 +132,13 @@ def test_tags_choose(tmp_path: Path, reproducer: Path) -> None:
     assert "v1" in caught.value.message
 
 
+def test_a_tag_of_a_layout_without_tags(tmp_path: Path, reproducer: Path) -> None:
+    seal(ReproducerLocation(reproducer), LayoutLocation(tmp_path / "l"))
+    with pytest.raises(UsageError) as caught:
+        open_bundle(f"oci:{tmp_path}/l:v2")
+    assert (caught.value.code, caught.value.hint) == ("usage.no-such-tag", f"kerncap inspect oci:{tmp_path}/l")
+
+
 @pytest.mark.parametrize("tail", ["bad tag", "-v1", "ü", "x" * 129, ""])
 def test_what_is_no_tag_does_not_become_a_folders_name(tmp_path: Path, tail: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -158,6 +158,30 @@ def test_a_base_whose_index_lies_is_found_out(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"o": 1, "n": -1}, "bundle.corrupt-chunk"),
+        ({"n": 5}, "bundle.corrupt-chunk"),  # the next frame begins in it
+        ({"w": 2}, "bundle.digest-mismatch"),
+    ],
+)
+def test_a_base_whose_frames_lie_elsewhere_is_found_out(tmp_path: Path, change: dict[str, int], code: str) -> None:
+    before = _chunks(1, 40)
+    folder = _capture(tmp_path / "base", before)
+    document = read_json(folder / "capture/index.json")
+    chunk = document["regions"][0]["pre"][2]
+    chunk |= {name: chunk.get(name, 0) + more for name, more in change.items()}
+    write_json(folder / "capture/index.json", document)
+    seal(ReproducerLocation(folder), LayoutLocation(tmp_path / "base.oci"))
+    again = _capture(tmp_path / "again", [*_chunks(3, 1), *before], blob_chunks=5)
+    base = local_base(open_bundle(str(tmp_path / "base.oci")))
+    with pytest.raises(BundleError) as caught:
+        seal_delta(ReproducerLocation(again), LayoutLocation(tmp_path / "out"), base)
+    assert (caught.value.code, caught.value.hint) == (code, f"kerncap verify {tmp_path}/base.oci --deep")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_reproducer_is_no_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(make_reproducer(tmp_path / "r"))
     assert cli.run(["pack", folder, "-o", str(tmp_path / "x.kcap.tar"), "--base", folder]) == 2
