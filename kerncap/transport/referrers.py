@@ -21,6 +21,7 @@ from kerncap.transport.streams import StreamBody
 
 _LOG = logging.getLogger(__name__)
 _TAG_ATTEMPTS = 5
+_MOST_EMPTY_PAGES = 10
 _OCTETS = "application/octet-stream"
 
 
@@ -101,6 +102,8 @@ def _from_api(registry: KerncapRegistry, digest: str) -> list[Referrer] | None:
             return None
         found += _parse(raw, f"{registry.reference.name}: referrers of {digest}")
         check_count(len(found), registry.reference.name)
+        if len(seen) > len(found) + _MOST_EMPTY_PAGES:
+            raise TransportError(f"{url}: the list of referrers goes on with empty pages", code="transport.protocol")
     return found
 
 

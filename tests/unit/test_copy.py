@@ -327,6 +327,21 @@ def test_a_list_of_referrers_without_end_is_refused(fakes: tuple[Fake, Fake], bu
     assert caught.value.code == "transport.protocol"
 
 
+def test_empty_pages_of_referrers_come_to_an_end(fakes: tuple[Fake, Fake], bundle: Bundle) -> None:
+    one, other = fakes
+    push(bundle, parse_reference(f"{one.host}/a/b:v1"))
+
+    def onward(handler: Any) -> bool:
+        link = f'</v2/a/b/referrers/x?page={len(one.requests)}>; rel="next"'
+        return "/referrers/" in handler.path and (handler.answer(200, b'{"manifests":[]}', Link=link) or True)
+
+    one.fault = onward
+    with pytest.raises(TransportError) as caught:
+        push(open_any(f"{one.host}/a/b:v1"), parse_reference(f"{other.host}/c/d:v1"), recursive=True)
+    assert caught.value.code == "transport.protocol"
+    assert one.count("GET", "/referrers/") < 20
+
+
 def test_a_tar_file_takes_nothing_that_refers_to_a_bundle(
     tmp_path: Path, fakes: tuple[Fake, Fake], bundle: Bundle
 ) -> None:
