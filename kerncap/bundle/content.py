@@ -11,16 +11,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
-import zstandard
-
-from kerncap.bundle.compression import open_stream
-from kerncap.bundle.files import COPY_BYTES
+from kerncap.bundle.compression import decompress_frame
+from kerncap.bundle.files import COPY_BYTES, read_exactly
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.shuffle import unshuffle
-from kerncap.bundle.store import LocalStore, check_digest
-from kerncap.errors import BundleError
+from kerncap.bundle.store import check_digest
 
 
 def write_code_object(bundle: Bundle, to: Path) -> Path:
@@ -56,7 +53,7 @@ def read_after(bundle: Bundle, region: int, offset: int, length: int) -> bytes:
 def read_chunks(bundle: Bundle, region: int, chunks: Sequence[Chunk], offset: int, length: int) -> bytes:
     """`length` bytes from `offset` on of a state of the region that these chunks, in order, are.
 
-    Raises: BundleError `bundle.corrupt-chunk`; of a bundle in a registry also `bundle.digest-mismatch`.
+    Raises: BundleError `bundle.corrupt-chunk`, `bundle.digest-mismatch`.
     """
     pieces = []
     first = max(bisect_right(chunks, offset, key=lambda chunk: chunk.at) - 1, 0)
@@ -69,28 +66,29 @@ def read_chunks(bundle: Bundle, region: int, chunks: Sequence[Chunk], offset: in
     return b"".join(pieces)
 
 
+_last_read: dict[str, bytes] = {}
+"""The chunk that was read last, by the digest that it was found to have: whoever reads many small pieces reads it once."""
+
+
 def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
-    """The chunk's first `wanted` bytes."""
+    """The chunk's first `wanted` bytes; of a stored one all are read, so that they can be checked."""
     if chunk.blob is None:
         return (chunk.value.to_bytes(8, "little") * (wanted // 8 + 1))[:wanted]
+    content = _last_read.get(chunk.raw_sha256)
+    if content is None or len(content) != chunk.length:
+        content = _stored(bundle, region, chunk)
+        _last_read.clear()
+        _last_read[chunk.raw_sha256] = content
+    return content[:wanted]
+
+
+def _stored(bundle: Bundle, region: int, chunk: Chunk) -> bytes:
+    assert chunk.blob is not None
     place = f"{bundle.name}: region {region}, chunk at {chunk.at}"
     reference = bundle.index.blobs[chunk.blob]
     blob = Descriptor(CHUNKS, reference.digest, reference.size)
-    # What comes from elsewhere is read whole, so that it can be checked; so is what is shuffled, the last byte of whose
-    # first word is near the end.
-    here = isinstance(bundle.store, LocalStore)
-    length = wanted if here and chunk.width == 1 else chunk.length
-    raw = bytearray()
-    with bundle.store.open_frame(blob, chunk.offset, chunk.stored) as frame:
-        try:
-            with open_stream(frame) as stream:
-                while len(raw) < length and (piece := stream.read(length - len(raw))):
-                    raw += piece
-        except zstandard.ZstdError as error:
-            raise BundleError(f"{place}: does not decompress: {error}", code="bundle.corrupt-chunk") from None
-    if len(raw) != length:
-        raise BundleError(f"{place}: the frame does not hold {chunk.length} bytes", code="bundle.corrupt-chunk")
-    content = unshuffle(raw, chunk.width)
-    if not here:
-        check_digest(content, f"sha256:{chunk.raw_sha256}", what=place)
-    return content[:wanted]
+    with bundle.store.open_frame(blob, chunk.offset, chunk.stored) as file:
+        stored = read_exactly(file, chunk.stored, what=place)
+    content = unshuffle(decompress_frame(stored, chunk.length, what=place), chunk.width)
+    check_digest(content, f"sha256:{chunk.raw_sha256}", what=place)
+    return content

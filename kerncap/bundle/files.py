@@ -19,6 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
+from kerncap.bundle.compression import Readable
 from kerncap.errors import FULL_ERRORS, NOT_REGULAR, PERMISSION_ERRORS, BundleError, HostError, typed
 
 COPY_BYTES = 256 << 10  # stays in a core's own cache between reading, hashing and writing; 1 MiB takes twice the time
@@ -140,7 +141,7 @@ class Window(io.RawIOBase):
         return data
 
 
-def read_exactly(file: IO[bytes], size: int, *, what: str) -> bytes:
+def read_exactly(file: Readable, size: int, *, what: str) -> bytes:
     """Raises: BundleError `bundle.truncated`."""
     pieces = []
     left = size
