@@ -67,7 +67,7 @@ def read_chunks(bundle: Bundle, region: int, chunks: Sequence[Chunk], offset: in
 
 
 _last_read: dict[str, bytes] = {}
-"""The chunk that was read last, by the digest that it was found to have: whoever reads many small pieces reads it once."""
+"""The chunk that was read last, by the digest that it was found to have: who reads small pieces reads it once."""
 
 
 def _raw(bundle: Bundle, region: int, chunk: Chunk, wanted: int) -> bytes:
