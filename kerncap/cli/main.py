@@ -166,7 +166,7 @@ def run(args: list[str]) -> int:
         return returned if isinstance(returned, int) else EXIT_OK
     except KerncapError as error:
         if error.hint == error.general_hint:
-            error.hint = _with_typed_words(error.hint, args)
+            error.hint = _with_typed_words(error.hint, error.message, args)
         _print_error(error, as_json)
         return error.exit_code
     except KeyboardInterrupt:
@@ -193,27 +193,30 @@ def run(args: list[str]) -> int:
         return _interrupted(as_json) if isinstance(error, typer.Abort) else _foreign(error, as_json)
 
 
-def _with_typed_words(hint: str, args: Sequence[str]) -> str:
+def _with_typed_words(hint: str, message: str, args: Sequence[str]) -> str:
     """A general hint with the command and the bundle that were typed, where it has their names."""
     if args[0] in COMMANDS:
         hint = hint.replace("COMMAND", args[0])
     if args[0] in _BUNDLE_COMMANDS and len(args) > 1 and not args[1].startswith("-"):
         hint = hint.replace("BUNDLE", typed(args[1]))
-    return _with_typed_host(hint, args) if "//HOST/" in hint else hint
+    return _with_typed_host(hint, message, args) if "//HOST/" in hint else hint
 
 
-def _with_typed_host(hint: str, args: Sequence[str]) -> str:
-    """The registry of the last reference that was typed: of two it is the one that a bundle goes to."""
+def _with_typed_host(hint: str, message: str, args: Sequence[str]) -> str:
+    """The registry of the reference that was typed: of several the one that the message speaks of."""
     from kerncap.bundle.location import RegistryLocation, parse_target
     from kerncap.transport.reference import parse_reference
 
-    for word in reversed(args):
+    references = []
+    for word in args[1:]:
         with contextlib.suppress(KerncapError):
             if isinstance(parse_target(word), RegistryLocation):
-                reference = parse_reference(word)
-                scheme = "http" if reference.loopback or "--plain-http" in args else "https"
-                return hint.replace("http://HOST/v2/", typed(f"{scheme}://{reference.api_host}/v2/"))
-    return hint
+                references.append(parse_reference(word))
+    meant = [reference for reference in references if reference.api_host in message] or references
+    if not meant:
+        return hint
+    scheme = "http" if meant[0].loopback or "--plain-http" in args else "https"
+    return hint.replace("http://HOST/v2/", typed(f"{scheme}://{meant[0].api_host}/v2/"))
 
 
 def _shell_words() -> AbstractContextManager[None]:

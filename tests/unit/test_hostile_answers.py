@@ -202,8 +202,11 @@ def test_loopback_in_capitals_is_loopback() -> None:
     assert not parse_reference("localhost.example:5000/a").loopback
 
 
-def test_a_hint_names_the_registry(tar_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with fake_registry() as fake:
-        fake.fault = lambda handler: handler.answer(302, Location=handler.path) or True
-        assert cli.run(["push", str(tar_file), f"{fake.host}/a/b:v1"]) == 7
-        assert f"curl -sv http://{fake.host}/v2/" in capsys.readouterr().err
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_hint_names_the_registry(tar_file: Path, capsys: pytest.CaptureFixture[str], broken: int) -> None:
+    with fake_registry() as one, fake_registry() as other:
+        assert cli.run(["push", str(tar_file), f"{one.host}/a/b:v1"]) == 0
+        wrong = (one, other)[broken]
+        wrong.fault = lambda handler: handler.answer(302, Location=handler.path) or True
+        assert cli.run(["copy", f"{one.host}/a/b:v1", f"{other.host}/a/b:v1"]) == 7
+        assert f"curl -sv http://{wrong.host}/v2/" in capsys.readouterr().err
