@@ -44,12 +44,21 @@ _BEGUN = re.compile(r"\.new-\w+")
 
 
 def cache_folder() -> Path:
-    """KERNCAP_CACHE_DIR, or `kerncap` in XDG_CACHE_HOME, or `~/.cache/kerncap`."""
+    """KERNCAP_CACHE_DIR, or `kerncap` in XDG_CACHE_HOME, or `~/.cache/kerncap`.
+
+    Raises: HostError `host.no-home` for a user whom the system does not know, as in some containers.
+    """
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named).absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(shared) if os.path.isabs(shared) else Path.home() / ".cache") / "kerncap"
+    if os.path.isabs(shared):
+        return Path(shared) / "kerncap"
+    try:
+        return Path.home() / ".cache" / "kerncap"
+    except RuntimeError:
+        hint = f"export {FOLDER_VARIABLE}=DIR"
+        raise HostError("this user has no home folder, which the cache is in", code="host.no-home", hint=hint) from None
 
 
 def cache_limit() -> int:
@@ -83,8 +92,11 @@ class BlobCache:
     """The store in `folder`. `take` and `keep` may be called from several threads, and never fail a command."""
 
     def __init__(self, folder: Path | None = None, limit_bytes: int | None = None) -> None:
-        self.folder = cache_folder() if folder is None else folder
         self.limit_bytes = cache_limit() if limit_bytes is None else limit_bytes
+        try:
+            self.folder = cache_folder() if folder is None else folder
+        except HostError:
+            self.folder, self.limit_bytes = Path(os.devnull), 0
         self._blobs = self.folder / "blobs" / "sha256"
         self._lock = threading.Lock()
         self._off = self.limit_bytes == 0

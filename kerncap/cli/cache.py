@@ -35,11 +35,11 @@ def ls(as_json: JsonOption = False, verbose: VerboseOption = 0) -> None:
 
     KERNCAP_CACHE_DIR says where they are, KERNCAP_CACHE_LIMIT how many bytes there may be (0: nothing is kept).
     """
-    from kerncap.bundle.cache import BlobCache
+    from kerncap.bundle.cache import BlobCache, cache_folder
     from kerncap.bundle.files import host_errors
 
     set_verbosity(verbose)
-    cache = BlobCache()
+    cache = BlobCache(cache_folder())
     with host_errors(cache.folder):
         entries = cache.entries()
     total = sum(entry.size for entry in entries)
@@ -63,14 +63,14 @@ def prune(
     verbose: VerboseOption = 0,
 ) -> None:
     """Remove the least recently used blobs. Bundles that were made with them keep their own."""
-    from kerncap.bundle.cache import BlobCache
+    from kerncap.bundle.cache import BlobCache, cache_folder
     from kerncap.bundle.files import host_errors
     from kerncap.errors import UsageError
 
     set_verbosity(verbose)
     if everything and to is not None:
         raise UsageError("--all and --to say two things", code="usage.prune", hint="kerncap cache prune --all")
-    cache = BlobCache()
+    cache = BlobCache(cache_folder())
     with host_errors(cache.folder):
         done = cache.prune(0 if everything else cache.limit_bytes if to is None else to)
     if as_json:

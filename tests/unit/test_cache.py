@@ -329,6 +329,24 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert cache_folder() == tmp_path / ".cache" / "kerncap"
 
 
+def test_a_user_without_a_home_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("KERNCAP_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    sink, (blob,) = _sink(tmp_path / "s", b"a" * 1000)
+    cache = BlobCache()
+    cache.keep(sink, blob)
+    assert not cache.take(sink, blob)
+    for command in ("ls", "prune", "path"):
+        assert cli.run(["cache", command]) == 3
+        assert "host.no-home" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "-1", "20G", "1e9", "9" * 30])
 def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("KERNCAP_CACHE_LIMIT", text)

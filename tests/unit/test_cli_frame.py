@@ -163,7 +163,7 @@ def test_interrupt_during_the_imports_is_a_document_with_json(
 )
 def test_a_general_hint_names_what_was_typed(words: list[str], hint: str) -> None:
     general = UsageError.general_hint if words[0] == "extract" else BundleError.general_hint
-    assert cli._with_typed_words(general, words).split("  #")[0] == hint
+    assert cli._with_typed_words(general, "what happened", words).split("  #")[0] == hint
 
 
 def test_a_hangup_is_ignored_where_the_caller_ignores_it(tmp_path: Path) -> None:
