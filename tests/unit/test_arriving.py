@@ -6,12 +6,11 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from synthetic import BlobWriter, make_reproducer, read_json, region, write_json
 
 from kerncap.bundle import Bundle, open_bundle
@@ -27,12 +26,6 @@ from kerncap.transport.reference import parse_reference
 
 QUICK = Patience(connect_s=30.0, read_s=60.0, attempts=2, connect_attempts=1, backoff_s=0.05)
 SIZE = 100_000
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
 
 
 @pytest.fixture

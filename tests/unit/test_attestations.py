@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from signing import attach, envelope, make_key, signature, signed, statement
 from synthetic import read_json, write_json
 
@@ -33,17 +32,7 @@ from kerncap.workflows import trust
 IMAGE = ("sha256:" + "a" * 64, None)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("KERNCAP_KEY_PASSPHRASE", raising=False)
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture

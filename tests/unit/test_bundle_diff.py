@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from synthetic import BlobWriter, fill, make_reproducer, read_json, region, store, write_json
 
 from kerncap.bundle import open_bundle
@@ -25,12 +25,6 @@ from kerncap.workflows.content_diff import match_regions
 
 CHUNK = 1 << 16
 Edit = Callable[[bytearray, bytearray], None]
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
 
 
 def made(

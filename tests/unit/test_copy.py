@@ -35,10 +35,7 @@ SBOM = "application/spdx+json"
 VERDICT = "application/vnd.kerncap.verdict.v1+json"
 
 
-@pytest.fixture(autouse=True)
-def _no_credentials_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture(scope="module")

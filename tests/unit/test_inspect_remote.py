@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from synthetic import make_reproducer, read_json, region, write_json
 from test_triton_records import pinned
 
@@ -22,12 +21,6 @@ from kerncap.cli import main as cli
 from kerncap.errors import BundleError, UsageError
 from kerncap.transport import open_any, push
 from kerncap.transport.reference import parse_reference
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
 
 
 def _moved(fake: Fake) -> list[str]:

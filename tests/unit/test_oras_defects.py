@@ -32,12 +32,7 @@ _PACKAGE = Path(__file__).resolve().parents[2] / "kerncap"
 QUICK = Patience(connect_s=30.0, read_s=60.0, attempts=3, connect_attempts=2, backoff_s=0.05)
 
 
-@pytest.fixture(autouse=True)
-def _no_credentials_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from proxy_server import Proxy, proxy_server
 from registry_server import PROGRAM, running_registry
 
@@ -25,24 +25,12 @@ QUICK = Patience(connect_s=30.0, read_s=60.0, attempts=3, connect_attempts=2, ba
 NAME = "registry.test"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
     with proxy_server() as running:
-        yield running
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
         yield running
 
 

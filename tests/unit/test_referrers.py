@@ -6,12 +6,11 @@ import json
 import os
 import tarfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from signing import attach
 from synthetic import make_reproducer
 
@@ -30,16 +29,7 @@ from kerncap.trust.kinds import SPDX
 NOTE = "application/vnd.example.note"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 def _attach(layout: Path | str, text: bytes, kind: str = NOTE) -> str:

@@ -7,12 +7,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake, fake_registry
+from fake_registry import Fake
 from registry_server import PROGRAM, running_registry
 from signing import attach, envelope, make_key, no_passphrase, signature, signed, statement
 from synthetic import make_reproducer
@@ -35,17 +35,7 @@ from kerncap.workflows.trust import attach_provenance, attach_signature
 needs_registry = pytest.mark.skipif(PROGRAM is None, reason="docker-registry is not installed (apt: docker-registry)")
 
 
-@pytest.fixture(autouse=True)
-def _nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("KERNCAP_KEY_PASSPHRASE", raising=False)
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture

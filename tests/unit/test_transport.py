@@ -37,24 +37,13 @@ _ROOT = Path(__file__).resolve().parents[2]
 QUICK = Patience(connect_s=30.0, read_s=60.0, attempts=3, connect_attempts=2, backoff_s=0.05)
 
 
-@pytest.fixture(autouse=True)
-def _no_credentials_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with running_registry(tmp_path_factory.mktemp("registry") / "r") as host:
         yield host
-
-
-@pytest.fixture
-def fake() -> Iterator[Fake]:
-    with fake_registry() as running:
-        yield running
 
 
 @pytest.fixture
