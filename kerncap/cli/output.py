@@ -10,12 +10,12 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kerncap.errors import KerncapError, UsageError
 
 if TYPE_CHECKING:
-    from kerncap.bundle.sink import ProgressCall
+    from kerncap.bundle.progress import ProgressCall
 
 _MAX_LINE = 4000
 
@@ -39,9 +39,17 @@ def set_verbosity(verbose: int) -> None:
     logger = logging.getLogger("kerncap")
     logger.setLevel(level)
     if not logger.handlers:
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _ToStderr()
         handler.setFormatter(_EscapingFormatter("kerncap: %(message)s"))
         logger.addHandler(handler)
+
+
+class _ToStderr(logging.StreamHandler[TextIO]):
+    """To what stderr is when something is said: whoever calls commands in one process may have put another there."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 class _EscapingFormatter(logging.Formatter):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +18,7 @@ import typer
 from kerncap.bundle.documents import validate
 from kerncap.cli import main as cli
 from kerncap.cli import output
+from kerncap.cli.output import set_verbosity
 from kerncap.errors import BundleError, KerncapError, ReplayError, UsageError, error_from_code, typed
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -276,3 +279,13 @@ def test_a_signal_when_the_command_is_over(when: str, exit_code: int) -> None:
     """With the command's own code once all is said, and never a traceback."""
     done = subprocess.run([sys.executable, "-c", AT_THE_END, when], cwd=_ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (exit_code, "")
+
+
+def test_what_is_said_goes_where_stderr_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not to where it was when the first command of this process began."""
+    set_verbosity(0)
+    now = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", now)
+    set_verbosity(0)
+    logging.getLogger("kerncap.bundle").warning("look out")
+    assert now.getvalue() == "kerncap: look out\n"
