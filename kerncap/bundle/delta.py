@@ -17,9 +17,10 @@ from kerncap.bundle.files import host_errors, open_regular, read_pieces
 from kerncap.bundle.index import BlobRef, Chunk, Index, parse_index
 from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
 from kerncap.bundle.manifest import CHUNKS, Descriptor, Manifest
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.seal import open_unsealed, write_sealed
-from kerncap.bundle.sink import COPY_THREADS, ProgressCall, Sink, copy_blobs, no_progress
+from kerncap.bundle.sink import COPY_THREADS, Sink, copy_blobs
 from kerncap.bundle.verify import frame_sha256
 from kerncap.errors import BundleError, typed
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -194,6 +195,20 @@ def sync_tree(folder: Path) -> None:
         for file in files:
             _sync(Path(name) / file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         sync_directory(Path(name))
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One process at a time that asks for the same folder; the lock ends with its process, however that ends.
+
+    Raises: OSError.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def sync_directory(folder: Path) -> None:

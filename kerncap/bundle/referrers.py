@@ -8,17 +8,15 @@ Called by sink, transport and workflows; bundle_spec/SPEC.md, section 12, is the
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from kerncap.bundle import limits
 from kerncap.bundle.documents import canonical_json, parse_json
-from kerncap.bundle.files import host_errors, sync_directory
+from kerncap.bundle.files import alone_in, host_errors, sync_directory
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, is_digest, sha256_digest
 from kerncap.bundle.store import INDEX_FILE, LayoutStore, LocalStore, blob_name, check_digest, is_referrer
 from kerncap.errors import BundleError, UsageError, typed
@@ -255,7 +253,7 @@ def no_referrers(name: str) -> UsageError:
 
 def _attach(store: LayoutStore, raw: bytes, blobs: Mapping[str, bytes]) -> Referrer:
     referrer = parse_referrer(raw, what=f"{store.name}: new referrer").referrer
-    with host_errors(store.path), _alone(store.path):
+    with host_errors(store.path), alone_in(store.path):
         index = store.layout_index()
         check_count(1 + sum(1 for node in index["manifests"] if is_referrer(node)), store.name)
         for digest, data in {**blobs, referrer.digest: raw}.items():
@@ -270,17 +268,6 @@ def _attach(store: LayoutStore, raw: bytes, blobs: Mapping[str, bytes]) -> Refer
             raise BundleError(f"{store.name}: {INDEX_FILE} would have {len(data)} bytes", code="bundle.limit")
         _replace(store.path / INDEX_FILE, data)
     return referrer
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time changes a layout's index."""
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -30,9 +30,10 @@ from kerncap.bundle.manifest import (
     build_manifest,
     sha256_digest,
 )
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.reader import RECORD_MEMBERS, Bundle, open_bundle, required_features
 from kerncap.bundle.sequence import Step
-from kerncap.bundle.sink import ProgressCall, Sink, copy_blobs, copy_checked, new_bundle, no_progress
+from kerncap.bundle.sink import Sink, copy_blobs, copy_checked, new_bundle
 from kerncap.errors import BundleError, UsageError, typed
 
 _SPOOL_BYTES = 16 << 20

@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from kerncap.bundle.documents import canonical_json
 from kerncap.bundle.files import host_errors, open_regular, read_pieces, start_writeback, write_file
 from kerncap.bundle.location import LayoutLocation, TarLocation
 from kerncap.bundle.manifest import ARTIFACT_TYPE, OCI_INDEX, OCI_MANIFEST, REF_NAME, Descriptor, Manifest
 from kerncap.bundle.outputs import new_directory, new_file, resumable_directory, resumable_file
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.referrers import Attached, Referrer
 from kerncap.bundle.store import (
     INDEX_FILE,
@@ -39,16 +40,6 @@ from kerncap.errors import BundleError
 
 COPY_THREADS = min(8, (os.cpu_count() or 1) + 1)  # one more than cores: one of them waits for the disk
 WRITEBACK_BYTES = 32 << 20
-
-
-class ProgressCall(Protocol):
-    """Told from any thread how many bytes are done."""
-
-    def __call__(self, done: int, total: int) -> None: ...
-
-
-def no_progress(done: int, total: int) -> None:
-    pass
 
 
 class Slot:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from kerncap.bundle.manifest import Descriptor
 from kerncap.bundle.outputs import new_directory
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.reader import Bundle
-from kerncap.bundle.sink import LayoutSink, ProgressCall, copy_blobs, no_progress
+from kerncap.bundle.sink import LayoutSink, copy_blobs
 from kerncap.bundle.verify import check_content
 from kerncap.errors import UsageError, typed
 

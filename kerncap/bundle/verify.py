@@ -18,10 +18,10 @@ from kerncap.bundle.compression import decompress_frame
 from kerncap.bundle.files import COPY_BYTES, open_regular, read_exactly
 from kerncap.bundle.index import Chunk
 from kerncap.bundle.manifest import CHUNKS, Descriptor
+from kerncap.bundle.progress import Meter, ProgressCall, no_progress
 from kerncap.bundle.reader import Bundle
 from kerncap.bundle.seal import content_digest
 from kerncap.bundle.shuffle import unshuffle
-from kerncap.bundle.sink import ProgressCall, no_progress
 from kerncap.bundle.store import BlobLocation, check_location
 from kerncap.errors import BundleError
 
@@ -48,24 +48,13 @@ def verify(bundle: Bundle, *, deep: bool = False, progress: ProgressCall = no_pr
     """
     blobs = list(bundle.manifest.blobs()) if bundle.manifest is not None else list(bundle.data_blobs)
     chunks = list(bundle.index.chunks()) if deep else []
-    meter = _Meter(progress, sum(blob.size for blob in blobs) + sum(chunk.length for _, _, chunk in chunks))
+    meter = Meter(progress, sum(blob.size for blob in blobs) + sum(chunk.length for _, _, chunk in chunks))
     problems = list(_collect(functools.partial(_check_blob, bundle, meter), blobs))
     if not problems:
         problems += _collect(lambda check: check(bundle), [_check_source])
         groups = _by_blob(chunks)
         problems += _collect(functools.partial(_check_chunks, bundle, meter), groups)
     return Report(len(blobs), sum(blob.size for blob in blobs), len(chunks), tuple(problems[:_MAX_PROBLEMS]))
-
-
-class _Meter:
-    def __init__(self, progress: ProgressCall, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-
-    def add(self, count: int) -> None:
-        self._done += count
-        self._progress(self._done, self._total)
 
 
 def _collect(check: Callable[[_T], None], items: Iterable[_T]) -> Iterator[BundleError]:
@@ -82,7 +71,7 @@ def _collect(check: Callable[[_T], None], items: Iterable[_T]) -> Iterator[Bundl
         yield from (error for error in pool.map(guarded, items) if error is not None)
 
 
-def _check_blob(bundle: Bundle, meter: _Meter, blob: Descriptor) -> None:
+def _check_blob(bundle: Bundle, meter: Meter, blob: Descriptor) -> None:
     location = bundle.locate(blob)
     try:
         check_location(location, blob, what=bundle.name)
@@ -121,7 +110,7 @@ def _by_blob(chunks: list[tuple[int, str, Chunk]]) -> list[_Group]:
     return sorted(groups.items(), key=lambda group: -1 if group[0] is None else group[0])
 
 
-def _check_chunks(bundle: Bundle, meter: _Meter, group: _Group) -> None:
+def _check_chunks(bundle: Bundle, meter: Meter, group: _Group) -> None:
     number, items = group
     if number is None:
         for region, state, chunk in items:

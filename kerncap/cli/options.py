@@ -17,7 +17,6 @@ from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
     from kerncap.source.closure import SourceRequest
-    from kerncap.workflows.recompile import Configuration
 
 _SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
 _LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
@@ -304,19 +303,6 @@ def check_of_kernel(kernel: str | None, *, has_variant: bool) -> None:
     if kernel is not None and not has_variant:
         text = "--kernel says whose code object another one takes the place of, and no other one is given"
         raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
-
-
-def configuration_of(config: str | None, programs: str | None) -> Configuration | None:
-    """Raises: UsageError `usage.option-alone`, `usage.number`."""
-    from kerncap.capture.selection import parse_dims
-    from kerncap.workflows.recompile import Configuration
-
-    if config is None:
-        if programs is not None:
-            text = "--programs is the grid of --config"
-            raise UsageError(text, code="usage.option-alone", hint="--config CONFIG --programs X")
-        return None
-    return Configuration(config, parse_dims("--programs", programs, "programs"))
 
 
 def check_seconds(name: str, value: float, example: str) -> None:

@@ -29,12 +29,12 @@ def recompile(
 
     The equivalent `docker run` line is printed on stderr.
     """
-    from kerncap.workflows.recompile import Sandbox, recompile_source
+    from kerncap.workflows.recompile import Sandbox, configuration_of, recompile_source
 
     set_verbosity(verbose)
     options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
-    configuration = options.configuration_of(config, programs)
+    configuration = configuration_of(config, programs, prefix="--")
     sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"), configuration=configuration)
     outcome = recompile_source(bundle, output, trust=trust, sandbox=sandbox)
     if outcome.difference:

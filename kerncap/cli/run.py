@@ -60,9 +60,10 @@ def run(
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows import run as workflow
     from kerncap.workflows.check import parse_checks
+    from kerncap.workflows.recompile import configuration_of
 
     set_verbosity(verbose)
-    configuration = options.configuration_of(config, programs)
+    configuration = configuration_of(config, programs, prefix="--")
     recompile = recompile or configuration is not None
     if hsaco is not None and recompile:
         raise UsageError("--hsaco excludes --recompile and --config", code="usage.two-variants")

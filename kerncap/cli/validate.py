@@ -41,14 +41,14 @@ def validate(
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
-    from kerncap.workflows.recompile import Sandbox
+    from kerncap.workflows.recompile import Sandbox, configuration_of
     from kerncap.workflows.recompiled import judge_source
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
     limits.check_judging(atol, rtol, ulp, iterations, prefix="--")
     options.check_seconds("--timeout", timeout, "60")
-    configuration = options.configuration_of(config, programs)
+    configuration = configuration_of(config, programs, prefix="--")
     _check_variant(hsaco, launch, configuration is not None, trust)
     options.check_of_kernel(kernel, has_variant=hsaco is not None or configuration is not None)
     chosen = Options(

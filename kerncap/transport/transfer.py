@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import io
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -22,9 +21,10 @@ from kerncap.bundle.compression import Readable
 from kerncap.bundle.files import host_errors
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import Descriptor, Manifest
+from kerncap.bundle.progress import Meter, ProgressCall, no_progress
 from kerncap.bundle.reader import Bundle, local_store, open_bundle, open_store
 from kerncap.bundle.referrers import LocalReferrers, ReferrerSource, walk
-from kerncap.bundle.sink import LayoutSink, ProgressCall, Sink, Slot, copy_blobs, new_bundle, no_progress
+from kerncap.bundle.sink import LayoutSink, Sink, Slot, copy_blobs, new_bundle
 from kerncap.bundle.store import BlobLocation, LocalStore
 from kerncap.errors import UsageError, typed
 from kerncap.transport.failures import Patience
@@ -140,7 +140,7 @@ def push(
     registry = KerncapRegistry(reference, plain_http=plain_http, patience=patience)
     origin = bundle.store.registry if isinstance(bundle.store, RegistryStore) else None
     registry.mount_from = _mountable(reference, mount_from, origin)
-    sending = Sending(registry, origin or bundle, _Meter(progress, manifest.total_bytes).add)
+    sending = Sending(registry, origin or bundle, Meter(progress, manifest.total_bytes).add)
     in_parallel(sending.send, list(manifest.blobs()), sending.stop)
     registry.push_manifest(manifest.raw)
     referrers = 0
@@ -303,7 +303,7 @@ def fetch_blob(
 
 def _download(registry: KerncapRegistry, manifest: Manifest, sink: Sink, progress: ProgressCall) -> list[Descriptor]:
     """Fetch every blob that is not there yet; returns those that were."""
-    meter = _Meter(progress, manifest.total_bytes)
+    meter = Meter(progress, manifest.total_bytes)
     skipped: list[Descriptor] = []
     cache = BlobCache()
 
@@ -329,19 +329,6 @@ def in_parallel(action: Callable[[Descriptor], None], blobs: Sequence[Descriptor
             stop()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-class _Meter:
-    def __init__(self, progress: ProgressCall, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def add(self, count: int) -> None:
-        with self._lock:
-            self._done += count
-            self._progress(self._done, self._total)
 
 
 def _sealed(bundle: Bundle) -> Manifest:

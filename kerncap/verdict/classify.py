@@ -25,7 +25,7 @@ from kerncap.results import (
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
-from kerncap.verdict.mismatches import is_complete
+from kerncap.verdict.mismatches import open_dump
 from kerncap.verdict.outputs import output_differences
 from kerncap.verdict.plan import (
     CAPTURED,
@@ -102,11 +102,12 @@ def _outputs(
     what is not said of it."""
     differing = [j for j in judgements if not j.agrees]
     name = next((j.name for j in sorted(differing, key=lambda j: j.within_tolerance)), None)
-    dump = plan.runs[plan.names.index(name)].mismatch_dump if name is not None else None
-    if name is None or dump is None:
+    folder = plan.runs[plan.names.index(name)].mismatch_dump if name is not None else None
+    if name is None or folder is None:
         return (), ()
+    dump = open_dump(folder)
     found = output_differences(name, dump, capture, plan.shown, plan.tolerance)
-    return found, () if is_complete(dump) else ("outputs are described by the first of the bytes that differ",)
+    return found, () if dump.complete else ("outputs are described by the first of the bytes that differ",)
 
 
 def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:
@@ -206,7 +207,7 @@ def _judge(name: str, run: RunResult, plan: Plan, capture: Capture) -> Judgement
     dump = plan.runs[plan.names.index(name)].mismatch_dump
     if dump is None or not plan.lenient(capture):
         return Judgement(name, agrees=False, within_tolerance=False, mismatch_bytes=run.mismatch_bytes)
-    compared = compare_dump(dump, plan.typed, normalise(capture.noise), plan.tolerance)
+    compared = compare_dump(open_dump(dump), plan.typed, normalise(capture.noise), plan.tolerance)
     allowed = compared.tolerated_bytes + compared.noise_bytes
     if compared.left_bytes + allowed != run.mismatch_bytes:
         raise ReplayError(

@@ -7,12 +7,11 @@ Called by `classify`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from kerncap.verdict.mismatches import Piece, inside, pieces_of, positions_of
+from kerncap.verdict.mismatches import Dump, Piece, inside, pieces_of, positions_of
 from kerncap.verdict.plan import Tolerance
 from kerncap.verdict.ranges import Ranges, normalise
 from kerncap.verdict.types import TypedRange
@@ -29,7 +28,7 @@ class Compared:
     nan_count: int
 
 
-def compare_dump(dump: Path, typed: tuple[TypedRange, ...], noise: Ranges, tolerance: Tolerance) -> Compared:
+def compare_dump(dump: Dump, typed: tuple[TypedRange, ...], noise: Ranges, tolerance: Tolerance) -> Compared:
     """Judge every byte of a mismatch dump.
 
     Raises: ReplayError `replay.bad-result`.

@@ -37,32 +37,44 @@ class Piece:
     actual: Bytes
 
 
-def pieces_of(dump: Path) -> Iterator[Piece]:
+@dataclass(frozen=True)
+class Dump:
+    """A dump whose listing was read, which may name a million ranges."""
+
+    folder: Path
+    complete: bool
+    """It holds every mismatched byte: a run may limit its dump."""
+    ranges: list[list[int]]
+    """[region, offset, length, offset in the files] of each."""
+
+
+def open_dump(folder: Path) -> Dump:
+    """Raises: ReplayError `replay.bad-result`."""
+    try:
+        document: dict[str, Any] = json.loads((folder / "mismatch.json").read_text("utf-8"))
+        return Dump(folder, document.get("complete", True) is True, document["ranges"])
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise _unreadable(error) from error
+
+
+def pieces_of(dump: Dump) -> Iterator[Piece]:
     """All of a dump, in order. Raises: ReplayError `replay.bad-result`."""
     try:
-        with (dump / "expected.bin").open("rb") as expected, (dump / "actual.bin").open("rb") as actual:
-            for region, ranges in _grouped(_listing(dump)["ranges"]):
+        folder = dump.folder
+        with (folder / "expected.bin").open("rb") as expected, (folder / "actual.bin").open("rb") as actual:
+            for region, ranges in _grouped(dump.ranges):
                 at, size = ranges[0][2], int(sum(length for _, length, _ in ranges))
                 starts = np.array([start for start, _, _ in ranges], dtype=np.int64)
                 lengths = np.array([length for _, length, _ in ranges], dtype=np.int64)
                 before = np.cumsum(lengths) - lengths
                 offsets = np.arange(size, dtype=np.int64) + np.repeat(starts - before, lengths)
                 yield Piece(region, offsets, _read(expected, at, size), _read(actual, at, size))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReplayError(f"the mismatch dump cannot be read: {error}", code="replay.bad-result") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise _unreadable(error) from error
 
 
-def is_complete(dump: Path) -> bool:
-    """Whether it holds every mismatched byte: a run may limit its dump. Raises: ReplayError `replay.bad-result`."""
-    try:
-        return _listing(dump).get("complete", True) is True
-    except (OSError, ValueError) as error:
-        raise ReplayError(f"the mismatch dump cannot be read: {error}", code="replay.bad-result") from error
-
-
-def _listing(dump: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((dump / "mismatch.json").read_text("utf-8"))
-    return document
+def _unreadable(error: Exception) -> ReplayError:
+    return ReplayError(f"the mismatch dump cannot be read: {error}", code="replay.bad-result")
 
 
 def _grouped(ranges: list[list[int]]) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:

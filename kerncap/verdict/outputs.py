@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from kerncap.bundle.capture import Capture
 from kerncap.bundle.dispatch import Argument, Tensor
 from kerncap.results import ElementDifference, OutputDifference
 from kerncap.verdict.compare import elements_agree
-from kerncap.verdict.mismatches import Piece, inside, pieces_of, positions_of
+from kerncap.verdict.mismatches import Dump, Piece, inside, pieces_of, positions_of
 from kerncap.verdict.plan import Tolerance
 from kerncap.verdict.ranges import intersect, normalise, total
 from kerncap.verdict.types import ELEMENT_BYTES, SHOWN_BYTES, TypedRange, argument_at, argument_of, name_of
@@ -29,7 +28,7 @@ MAX_FIRST = 4
 
 
 def output_differences(
-    run: str, dump: Path, capture: Capture, shown: Sequence[TypedRange], tolerance: Tolerance
+    run: str, dump: Dump, capture: Capture, shown: Sequence[TypedRange], tolerance: Tolerance
 ) -> tuple[OutputDifference, ...]:
     """By argument, in the order of the typed ranges; then bytes of unknown type, by region.
 

@@ -17,6 +17,7 @@ from typing import Any
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, parse_source, refuse_existing
 from kerncap.bundle.outputs import give_final_name, new_file
+from kerncap.capture.selection import parse_dims
 from kerncap.errors import KerncapError, UsageError, error_from_code, typed
 from kerncap.reproducer import triton_script
 from kerncap.runtime import catalog, containers, triton_images
@@ -62,6 +63,19 @@ class Configuration:
         """Of the command line."""
         given = ("--programs", "x".join(map(str, self.programs))) if self.programs else ()
         return ("--config", self.text, *given)
+
+
+def configuration_of(config: str | None, programs: str | None, *, prefix: str = "") -> Configuration | None:
+    """`programs`: X[xYxZ]; `prefix`: how the caller spells an option.
+
+    Raises: UsageError `usage.option-alone`, `usage.number`.
+    """
+    if config is not None:
+        return Configuration(config, parse_dims(f"{prefix}programs", programs, "programs"))
+    if programs is not None:
+        text = f"{prefix}programs is the grid of {prefix}config"
+        raise UsageError(text, code="usage.option-alone", hint="--config CONFIG --programs X")
+    return None
 
 
 def recompile_here(

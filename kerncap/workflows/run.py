@@ -121,8 +121,9 @@ def run(source: str, options: RunOptions) -> Verdict:
 
 def _compiling_image(location: Location, image: str | None) -> str | None:
     """The one that also replays, but for a Triton kernel in an image without Triton."""
-    of_triton = image is not None and open_bundle(str(location)).capture.triton is not None
-    return None if of_triton and image is not None and not triton_images.has_triton(image) else image
+    if image is None or open_bundle(location).capture.triton is None or triton_images.has_triton(image):
+        return image
+    return None
 
 
 def _verdict(job: containers.Job, source: str, options: RunOptions) -> Verdict:

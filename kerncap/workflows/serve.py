@@ -7,7 +7,6 @@ Called by `kerncap serve`; the client of the Python API is `remote`.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import logging
@@ -24,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from kerncap.bundle.files import alone_in
 from kerncap.errors import (
     CompileError,
     HostError,
@@ -234,7 +234,8 @@ def _listening(path: Path) -> Iterator[socket.socket]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         try:
-            with _one_at_a_time(path.absolute().parent):
+            # Of servers that begin at once, none may take the other's new socket for a dead one.
+            with alone_in(path.absolute().parent):
                 _remove_dead(path)
                 mask = os.umask(0o177)
                 try:
@@ -254,17 +255,6 @@ def _listening(path: Path) -> Iterator[socket.socket]:
                     path.unlink()
     finally:
         listener.close()
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Of servers that begin at once, none may take the other's new socket for a dead one."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def _remove_dead(path: Path) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 
 from kerncap.bundle.content import write_code_object
-from kerncap.capture.selection import parse_dims
 from kerncap.errors import UsageError, typed
 from kerncap.limits import check_judging
 from kerncap.results import Verdict
@@ -24,7 +23,7 @@ from kerncap.scratch import Scratch
 from kerncap.verdict.plan import Tolerance
 from kerncap.workflows.check import parse_checks
 from kerncap.workflows.code import CodeFacts, facts_of
-from kerncap.workflows.recompile import Configuration, Sandbox, recompile_source
+from kerncap.workflows.recompile import Sandbox, configuration_of, recompile_source
 from kerncap.workflows.replay import OnDevice, Options, judge_with, on_device
 from kerncap.workflows.replay_process import ReplayProcess
 
@@ -98,7 +97,11 @@ class Session:
         if kernel is not None and hsaco is None and source is None and config is None:
             text = "kernel says whose code object another one takes the place of, and no other one is given"
             raise UsageError(text, code="usage.option-alone", hint=f"--hsaco FILE {typed('--kernel', kernel)}")
-        configuration = _configuration(config, programs, hsaco)
+        grid = None if programs is None else "x".join(map(str, programs))
+        configuration = configuration_of(config, grid)
+        if configuration is not None and hsaco is not None:
+            text = "both a code object and a configuration are named"
+            raise UsageError(text, code="usage.option-alone", hint="--hsaco FILE")
         if configuration is not None and source is None:
             source = self._subject.path
         difference = None
@@ -142,19 +145,3 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _configuration(
-    config: str | None, programs: tuple[int, int, int] | list[int] | None, hsaco: str | os.PathLike[str] | None
-) -> Configuration | None:
-    """Raises: UsageError `usage.option-alone`, `usage.number`."""
-    if config is None:
-        if programs is not None:
-            text = "programs is the grid of config"
-            raise UsageError(text, code="usage.option-alone", hint="--config CONFIG --programs X")
-        return None
-    if hsaco is not None:
-        text = "both a code object and a configuration are named"
-        raise UsageError(text, code="usage.option-alone", hint="--hsaco FILE")
-    grid = None if programs is None else parse_dims("programs", "x".join(map(str, programs)), "programs")
-    return Configuration(config, grid)

@@ -15,8 +15,8 @@ from kerncap import proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import RegistryLocation, ReproducerLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
+from kerncap.bundle.progress import ProgressCall
 from kerncap.bundle.referrers import Referrer, build_referrer, no_referrers
-from kerncap.bundle.sink import ProgressCall
 from kerncap.bundle.store import LayoutStore, LocalStore
 from kerncap.bundle.verify import verify
 from kerncap.errors import HostError, TrustError, UsageError, typed

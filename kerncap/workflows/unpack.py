@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.sink import ProgressCall, no_progress
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.unpack import unpack
 from kerncap.reproducer import write_reproducer
 

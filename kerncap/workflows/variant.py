@@ -66,8 +66,7 @@ def launch_of(code_object: Path, capture: Capture, text: str | None = None) -> t
 
     Raises: BundleError; UsageError `usage.launch-of-sequence`.
     """
-    said = None if text is None else checked_launch(text.encode(), code_object, what="--launch")
-    document = read_launch(code_object) if text is None else said
+    document = read_launch(code_object) if text is None else checked_launch(text.encode(), code_object, what="--launch")
     if document is None:
         return None, None
     grid, workgroup = (_three(document[name]) for name in ("grid", "workgroup"))

@@ -248,6 +248,7 @@ _REF_NAME = "org.opencontainers.image.ref.name"
 _SUMMARY = {"regions": 2, "raw_bytes": 1, "stored_bytes": 1, "source_files": 2}
 _LAYOUT_2 = ("oci-layout", b'{"imageLayoutVersion":"2.0.0"}')
 
+
 def _referrer() -> Change:
     """Something that refers to the bundle: an entry of index.json without a tag, of another artifact type."""
     raw = dump({"schemaVersion": 2, "artifactType": "application/spdx+json"})

@@ -15,7 +15,7 @@ from kerncap.bundle.capture import Capture
 from kerncap.bundle.dispatch import Tensor
 from kerncap.results import OutputDifference
 from kerncap.verdict.compare import compare_dump, elements_agree
-from kerncap.verdict.mismatches import pieces_of, positions_of
+from kerncap.verdict.mismatches import Dump, open_dump, pieces_of, positions_of
 from kerncap.verdict.outputs import index_of, output_differences
 from kerncap.verdict.plan import EXACT, Tolerance
 from kerncap.verdict.types import SHOWN_BYTES, TypedRange
@@ -93,7 +93,7 @@ def test_a_step_does_not_lead_to_infinity_or_nan() -> None:
     assert elements_agree(nan, nan, "f16", loose).all()
 
 
-def write_dump(folder: Path, ranges: list[tuple[int, int, bytes, bytes]]) -> Path:
+def write_dump(folder: Path, ranges: list[tuple[int, int, bytes, bytes]]) -> Dump:
     """(region, offset, expected, actual)."""
     folder.mkdir(parents=True)
     listing, at = [], 0
@@ -104,7 +104,7 @@ def write_dump(folder: Path, ranges: list[tuple[int, int, bytes, bytes]]) -> Pat
     (folder / "mismatch.json").write_text(json.dumps(document))
     (folder / "expected.bin").write_bytes(b"".join(one[2] for one in ranges))
     (folder / "actual.bin").write_bytes(b"".join(one[3] for one in ranges))
-    return folder
+    return open_dump(folder)
 
 
 @pytest.fixture

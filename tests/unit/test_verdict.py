@@ -21,6 +21,7 @@ from kerncap.results import ReplayResult, Verdict, parse_replay_result, parse_ve
 from kerncap.verdict import types
 from kerncap.verdict.classify import Subject, classify
 from kerncap.verdict.compare import compare_dump, elements_agree
+from kerncap.verdict.mismatches import open_dump
 from kerncap.verdict.plan import CAPTURED, EXACT, PERTURBED, POISONED, REFERENCE, Plan, Tolerance, make_plan
 from kerncap.verdict.ranges import intersect, normalise, subtract, total
 from kerncap.verdict.values import values_of
@@ -287,7 +288,7 @@ def test_tolerance_applies_to_float_data_only(tmp_path: Path) -> None:
     want = np.array([1.0, 2.0], dtype="<f4").tobytes()
     got = np.array([1.0, 2.001], dtype="<f4").tobytes()
     wrong = sum(a != b for a, b in zip(want, got, strict=True))
-    dump = write_dump(tmp_path / "d", [[0, 8, 8, 0]], want, got)
+    dump = open_dump(write_dump(tmp_path / "d", [[0, 8, 8, 0]], want, got))
     typed = ((0, 0, 64, "f32"),)
     loose = compare_dump(dump, typed, (), Tolerance(rtol=1e-3))
     assert (loose.left_bytes, loose.tolerated_bytes) == (0, wrong)
@@ -295,7 +296,7 @@ def test_tolerance_applies_to_float_data_only(tmp_path: Path) -> None:
     assert compare_dump(dump, (), (), Tolerance(rtol=1e-3)).left_bytes == wrong
     assert compare_dump(dump, (), ((0, 12, 4),), EXACT).noise_bytes == wrong
     with pytest.raises(ReplayError):
-        compare_dump(write_dump(tmp_path / "short", [[0, 0, 16, 0]], want, got), typed, (), EXACT)
+        compare_dump(open_dump(write_dump(tmp_path / "short", [[0, 0, 16, 0]], want, got)), typed, (), EXACT)
 
 
 @pytest.mark.parametrize(
