@@ -42,14 +42,17 @@ def test_every_row_is_tested_and_the_document_says_so() -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
+def compiled(container: DevContainer, folder: Path, target: str) -> Path:
+    source, out = folder / "smooth.hip", folder / "smooth.hsaco"
+    source.write_text(_KERNEL)
+    flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
+    container.run(["hipcc", *flags, source, "-o", out], check=True)
+    return out
+
+
 @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
 def test_a_code_object_by_fidelity(dev_container: DevContainer, tmp_path: Path, target: str) -> None:
-    source = dev_container.work / "smooth.hip"
-    source.write_text(_KERNEL)
-    out = dev_container.work / f"smooth-{target}.hsaco"
-    flags = [f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-O2"]
-    dev_container.run(["hipcc", *flags, source, "-o", out], check=True)
-    document = json.loads(isa(dev_container, "code", out).stdout)
+    document = json.loads(isa(dev_container, "code", compiled(dev_container, tmp_path, target)).stdout)
     assert document["target"] == target
     [function] = document["functions"]
     assert function["name"] == "smooth"
@@ -60,9 +63,9 @@ def test_a_code_object_by_fidelity(dev_container: DevContainer, tmp_path: Path, 
     assert (rcp["name"], rcp["count"], rcp["bound"]["kind"]) == ("v_rcp_f32", 1, "ulp")
 
 
-def test_hostile_code_objects(dev_container: DevContainer) -> None:
-    whole = (dev_container.work / "smooth-gfx942.hsaco").read_bytes()
-    folder = dev_container.work / "hostile-code-objects"
+def test_hostile_code_objects(dev_container: DevContainer, tmp_path: Path) -> None:
+    whole = compiled(dev_container, tmp_path, "gfx942").read_bytes()
+    folder = tmp_path / "hostile"
     folder.mkdir()
     for name, data in {
         "empty": b"",
