@@ -115,7 +115,7 @@ fuzz: setup images  ## random programs on the virtual GPU and on the host; FUZZ_
 	done; exit $$status
 
 bench: setup images  ## speed, as ratios measured in one run
-	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/transport.py || status=1; $(PYTHON) benchmarks/chunks.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/intercept.py || status=1; $(PYTHON) benchmarks/source.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
+	@status=0; $(PYTHON) benchmarks/run.py || status=1; $(PYTHON) benchmarks/transport.py || status=1; $(PYTHON) benchmarks/chunks.py || status=1; $(PYTHON) benchmarks/verdict.py || status=1; $(PYTHON) benchmarks/capture.py || status=1; $(PYTHON) benchmarks/intercept.py || status=1; $(PYTHON) benchmarks/source.py || status=1; $(PYTHON) benchmarks/vgpu.py || status=1; exit $$status
 
 EVALUATION :=
 evaluation: setup  ## the paper's tables on real programs, GPU or not, into docs/evaluation.md; EVALUATION="--apps llama --runs 3"

@@ -40,7 +40,7 @@ def inside(container: DevContainer, script: str, *argv: str | Path) -> dict[str,
     return document
 
 
-def captured(container: DevContainer, folder: Path, mib: int) -> Path:
+def captured(container: DevContainer, folder: Path, mib: int, data: str = "narrow") -> Path:
     """A reproducer of this size, with source."""
     source = _ROOT / "tests" / "programs" / "big_buffer.hip"
     words = ["hipcc", f"--offload-arch={TARGET}", "-O2", "-c", str(source), "-o", str(folder / "big_buffer.o")]
@@ -49,7 +49,7 @@ def captured(container: DevContainer, folder: Path, mib: int) -> Path:
     container.run([*words[:3], source, "-o", folder / "big_buffer"], check=True)
     out = folder / f"big-{mib}.kcap"
     argv = ["python3", "-m", "kerncap", "extract", "touch", "-o", out, "--device", f"vgpu:{TARGET}"]
-    argv += ["--source-dir", folder, "--self-check", "0", "--", folder / "big_buffer", str(mib), "narrow"]
+    argv += ["--source-dir", folder, "--self-check", "0", "--", folder / "big_buffer", str(mib), data]
     container.run(argv, check=True, timeout_s=_TIMEOUT_S)
     return out
 
