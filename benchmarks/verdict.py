@@ -72,7 +72,9 @@ def measure(container: DevContainer, folder: Path, mib: int, rounds: int) -> boo
     for name, seconds in (("cat", plain), ("verify --deep", once), ("validate", judged)):
         print(f"{name:16}{seconds:8.2f} s{size / seconds / 1e6:8.0f} MB/s", flush=True)
     mark = "ok" if good else "slow"
-    print(f"strict verdict on {size / 1e6:.0f} MB: {judged / once:.2f} of reading it once (at most {MOST_RATIO}): {mark}")
+    print(
+        f"strict verdict on {size / 1e6:.0f} MB: {judged / once:.2f} of reading it once (at most {MOST_RATIO}): {mark}"
+    )
     return good
 
 
