@@ -41,15 +41,19 @@ FROM {base}
 USER root
 RUN echo 'import time; time.sleep(600)' > $(python3 -I -c 'import kerncap; print(kerncap.__path__[0])')/__main__.py
 USER 10001:10001
+LABEL dev.kerncap.test="{name}"
 """
 
 
 @pytest.fixture(scope="module")
 def sleeping_image() -> Iterator[str]:
-    """A runtime image whose kerncap never comes to an end; this run's own, so that its containers can be told apart."""
+    """A runtime image whose kerncap never comes to an end; this run's own, so that its containers can be told apart.
+
+    By its label, too: the engine takes two images of the same content for one, and two workers run these tests.
+    """
     name = f"{NAMESPACE}/test-sleeping:{uuid.uuid4().hex[:12]}"
     argv = ["docker", "build", "--network", "none", "--tag", name, "-"]
-    dockerfile = SLEEPING.format(base=image("trixie"))
+    dockerfile = SLEEPING.format(base=image("trixie"), name=name)
     environment = os.environ | {"DOCKER_BUILDKIT": "0"}
     subprocess.run(argv, input=dockerfile, text=True, check=True, capture_output=True, env=environment)
     yield name
