@@ -59,17 +59,21 @@ class Bench:
         puts, pushes, gets, pulls = [], [], [], []
         with running_registry(self.folder / "registry") as host:
             environment = [f"HOST={host}", f"DIGEST={self.digest}"]
-            for number in range(self.rounds):
-                # What one has stored is removed before the other stores: on a virtual machine, memory that the page
-                # cache never used before is several times slower, whoever writes.
-                os.sync()
-                puts.append(measure(["env", *environment, "bash", "-c", _PUT, "put", str(self.tar)]))
-                remove(self.folder / "registry" / "data")
-                os.sync()
-                pushes.append(kerncap("push", str(self.tar), f"{host}/bench/ours:v1"))
-                if number + 1 < self.rounds:
+
+            def put() -> Run:
+                return measure(["env", *environment, "bash", "-c", _PUT, "put", str(self.tar)])
+
+            def push() -> Run:
+                return kerncap("push", str(self.tar), f"{host}/bench/ours:v1")
+
+            for _ in range(self.rounds):
+                for runs, send in ((puts, put), (pushes, push)):
+                    # What the other has stored is removed first: on a virtual machine, memory that the page cache never
+                    # used before is several times slower, whoever writes.
                     remove(self.folder / "registry" / "data")
-            measure(["env", *environment, "bash", "-c", _PUT, "put", str(self.tar)])
+                    os.sync()
+                    runs.append(send())
+            put()
             os.sync()  # what one has written must not be waited for by the other
             for _ in range(self.rounds):
                 got = self.folder / "got"
