@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -212,6 +213,60 @@ TEST(Backing, UserMemoryMustBeWritable) {
   EXPECT_EQ(Backing::adopt_writable(bytes, 2 * page), nullptr);
   EXPECT_EQ(errno, EFAULT);
   ::munmap(mapped, pages * page);
+}
+
+TEST(Backing, MuchUserMemoryIsCheckedAsWell) {
+  constexpr std::uint64_t page = 4096, size = std::uint64_t{128} << 20;
+  const auto mapped = [](int protection) {
+    void* const at = ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(at, MAP_FAILED);
+    return static_cast<std::byte*>(at);
+  };
+  std::byte* const bytes = mapped(PROT_READ | PROT_WRITE);
+  ASSERT_NE(Backing::adopt_writable(bytes, size), nullptr);
+  ASSERT_NE(Backing::adopt_writable(bytes + 100, size - 100), nullptr);
+  unsigned char used = 0;
+  ASSERT_EQ(::mincore(bytes + size / 2, page, &used), 0);
+  EXPECT_EQ(used & 1, 0) << "faulted in where nobody asked for it";
+  ASSERT_EQ(::mprotect(bytes + size / 2, page, PROT_READ), 0);
+  EXPECT_EQ(Backing::adopt_writable(bytes, size), nullptr);
+  EXPECT_EQ(errno, EPERM);
+  ASSERT_EQ(::munmap(bytes + size / 2, page), 0);
+  EXPECT_EQ(Backing::adopt_writable(bytes, size), nullptr);
+  EXPECT_EQ(errno, EFAULT);
+  ::munmap(bytes, size);
+  std::byte* const closed = mapped(PROT_NONE);
+  EXPECT_EQ(Backing::adopt_writable(closed, size), nullptr);
+  EXPECT_EQ(errno, EFAULT);
+  ::munmap(closed, size);
+  // A file that is shorter than its mapping.
+  const int fd = ::memfd_create("short", MFD_CLOEXEC);
+  ASSERT_EQ(::ftruncate(fd, size / 2), 0);
+  void* const file = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  ASSERT_NE(file, MAP_FAILED);
+  EXPECT_EQ(Backing::adopt_writable(static_cast<std::byte*>(file), size), nullptr);
+  ::munmap(file, size);
+  ::close(fd);
+}
+
+TEST(Backing, CopiesToFreshMemoryAreCopies) {
+  Backing backing;
+  const auto storage = backing.allocate(8 << 20, nullptr);
+  ASSERT_NE(storage, nullptr);
+  std::vector<std::byte> bytes(3 << 20);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 131 + i / 4096);
+  const auto same = [&](std::uint64_t at) { return std::memcmp(storage->host() + at, bytes.data(), bytes.size()) == 0; };
+  backing.copy(storage->host() + 5, bytes.data(), bytes.size());  // fresh, no page's start
+  EXPECT_TRUE(same(5));
+  EXPECT_EQ(storage->host()[4], std::byte{0});
+  EXPECT_EQ(storage->host()[5 + bytes.size()], std::byte{0});
+  backing.copy(storage->host() + 4096, storage->host() + 5, bytes.size());  // used and fresh, onto itself
+  EXPECT_TRUE(same(4096));
+  backing.copy(storage->host(), bytes.data(), bytes.size());  // used
+  EXPECT_TRUE(same(0));
+  std::vector<std::byte> other(bytes.size());
+  backing.copy(other.data(), storage->host(), other.size());  // to memory of somebody else
+  EXPECT_EQ(other, bytes);
 }
 
 TEST(Shared, AnotherProcessHasTheSameBytes) {

@@ -74,6 +74,7 @@ Device::Device(const Config& config) : config_(config), trace_(config.trace_file
     auto gpu = std::make_unique<Gpu>(i, model, events_, trace_, config.threads);
     gpu->context.checks = checks_.get();
     gpu->pages.tell(written());
+    gpu->pages.use(backing_);
     gpu->context.wall_time = config.wall_time;
     gpu->vram.capacity = vram_bytes_of(config);
     gpu->doorbells = backing_.allocate(kDoorbellBytes, nullptr);

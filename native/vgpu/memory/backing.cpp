@@ -9,6 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
 #include <system_error>
 
 #include "vgpu/kfd/next.hpp"
@@ -36,10 +39,33 @@ int mapped_pages(std::uintptr_t begin, std::uintptr_t end) {
   return 0;
 }
 
+// From here on, asking costs more than looking: memory of that size is zeroed at more than 100 ms a GiB.
+constexpr std::uint64_t kLooked = std::uint64_t{64} << 20;
+
+// Whether all of [begin, end) is writable memory of nobody but this process, which only a lack of memory could keep from being
+// faulted in. Source: proc_pid_maps(5); memory of no file has inode 0.
+bool surely_writable(std::uintptr_t begin, std::uintptr_t end) {
+  std::ifstream maps("/proc/self/maps");
+  std::uintptr_t reached = begin;
+  for (std::string line; reached < end && std::getline(maps, line);) {
+    unsigned long from = 0;
+    unsigned long to = 0;
+    unsigned long inode = 1;
+    char access[8] = {};
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s %*x %*x:%*x %lu", &from, &to, access, &inode) != 4) return false;
+    if (to <= reached) continue;
+    if (from > reached || std::strncmp(access, "rw", 2) != 0 || access[3] != 'p' || inode != 0) return false;
+    reached = to;
+  }
+  return reached >= end;
+}
+
 // Faults the pages in for writing, as the driver does with a user pointer, and fails where that fails.
 // Source: amdgpu, init_user_pages() (asks for writable pages whatever the flags) and hmm_range_fault(), whose errors these are.
+// Much memory that cannot fail is left to the first access: HSA runtime 6.1.2 registers as much host memory as it reserves addresses.
 int make_writable_pages(std::uintptr_t begin, std::uintptr_t end) {
   begin &= ~(kPage - 1);
+  if (end - begin >= kLooked && surely_writable(begin, end)) return 0;
   const auto populate = [](std::uintptr_t from, std::uintptr_t to, int how) {
     while (::madvise(reinterpret_cast<void*>(from), to - from, how) != 0)
       if (errno != EINTR) return errno;
@@ -51,6 +77,20 @@ int make_writable_pages(std::uintptr_t begin, std::uintptr_t end) {
   const std::uintptr_t page = (reinterpret_cast<std::uintptr_t>(own.data()) + kPage - 1) & ~(kPage - 1);
   if (populate(page, page + kPage, MADV_POPULATE_WRITE) != 0) return mapped_pages(begin, end);
   return populate(begin, end, MADV_POPULATE_READ) == 0 ? EPERM : EFAULT;
+}
+
+// A copy of this size or more, to memory that was never used, is written to the file: a page fault for each page, and its
+// zeroing, cost as much again as the copy.
+constexpr std::uint64_t kWrittenBytes = 256u << 10;
+
+// Whether its first and last page were used before.
+bool resident(const std::byte* at, std::uint64_t size) {
+  const auto used = [](std::uintptr_t address) {
+    unsigned char state = 0;
+    return ::mincore(reinterpret_cast<void*>(address & ~(kPage - 1)), kPage, &state) != 0 || (state & 1) != 0;
+  };
+  const auto begin = reinterpret_cast<std::uintptr_t>(at);
+  return used(begin) && used(begin + size - 1);
 }
 
 }  // namespace
@@ -121,6 +161,20 @@ std::shared_ptr<Storage> Backing::adopt_writable(std::byte* host, std::uint64_t 
   if (error == 0) return adopt(host, size);
   errno = error;
   return nullptr;
+}
+
+void Backing::copy(std::byte* to, const std::byte* from, std::uint64_t size) const noexcept {
+  std::uint64_t done = 0;
+  if (size >= kWrittenBytes && to >= base_ && size <= kFileBytes && to - base_ <= static_cast<std::ptrdiff_t>(kFileBytes - size) &&
+      (from + size <= to || to + size <= from) && !resident(to, size)) {
+    // Falls short where the source cannot be read or memory is out: the rest faults below, as any access does.
+    while (done < size) {
+      const ssize_t n = ::pwrite(fd_, from + done, size - done, static_cast<off_t>(to - base_) + static_cast<off_t>(done));
+      if (n <= 0) break;
+      done += static_cast<std::uint64_t>(n);
+    }
+  }
+  std::memmove(to + done, from + done, size - done);
 }
 
 void Backing::release(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -81,8 +81,14 @@ std::optional<Fault> PageTable::copy(std::uint64_t to_va, std::uint64_t from_va,
     const Mapping to = find(to_va);
     if (!to || !to.writable) return Fault{to_va, true};
     const std::uint64_t n = std::min({size, from.end - from_va, to.end - to_va});
-    std::memmove(to.host + (to_va - to.va), from.host + (from_va - from.va), n);
-    if (written_ != nullptr) written_->copy(to.host + (to_va - to.va), from.host + (from_va - from.va), n);
+    std::byte* const out = to.host + (to_va - to.va);
+    const std::byte* const in = from.host + (from_va - from.va);
+    if (backing_ != nullptr) {
+      backing_->copy(out, in, n);
+    } else {
+      std::memmove(out, in, n);
+    }
+    if (written_ != nullptr) written_->copy(out, in, n);
     from_va += n;
     to_va += n;
     size -= n;

@@ -26,6 +26,8 @@ class PageTable final : public isa::Memory {
  public:
   // With check=memory: copies and fills are told to it. Before the first of them.
   void tell(isa::check::WrittenBytes* written) { written_ = written; }
+  // Where device memory lives; without it a copy is a plain one.
+  void use(const Backing& backing) { backing_ = &backing; }
   // Replaces whatever was mapped in [va, va + size).
   void map(std::uint64_t va, std::uint64_t size, std::byte* host, bool writable, std::shared_ptr<Storage> keep,
            bool executable = false);
@@ -64,6 +66,7 @@ class PageTable final : public isa::Memory {
   std::vector<Range> table_;  // sorted, disjoint
   std::atomic<std::uint64_t> generation_{1};
   isa::check::WrittenBytes* written_ = nullptr;
+  const Backing* backing_ = nullptr;
 };
 
 }  // namespace kerncap::vgpu
