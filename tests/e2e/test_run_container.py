@@ -21,6 +21,7 @@ from kerncap.bundle.seal import seal
 from kerncap.errors import ReplayError
 from kerncap.runtime import containers
 from kerncap.runtime.containers import Job
+from kerncap.runtime.containers.line import spec_of
 
 NAMESPACE = os.environ.get("KERNCAP_IMAGE_NAMESPACE", "kerncap")
 KERNCAP = [sys.executable, "-m", "kerncap"]
@@ -97,7 +98,7 @@ def test_printed_line_does_the_same(suite: str, layout: Path) -> None:
 
 def test_nothing_of_the_host_is_writable(suite: str, layout: Path) -> None:
     """The same container, asked to write instead: only /tmp lets it."""
-    spec = containers._spec(Job(image(suite), "inspect", layout, device=None))
+    spec = spec_of(Job(image(suite), "inspect", layout, device=None))
     words = spec.docker_line().split()
     at = words.index(image(suite))
     script = "touch /tmp/x && ! touch /bundle/x && ! touch /x && ! touch /opt/kerncap/x"

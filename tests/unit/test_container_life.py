@@ -7,7 +7,7 @@ from typing import Any
 import docker.errors
 import pytest
 
-from kerncap.runtime import containers
+from kerncap.runtime.containers import running
 
 
 class _Engine:
@@ -40,7 +40,7 @@ class _NoArguments:
 
 def test_an_interrupt_while_a_container_is_created_leaves_none() -> None:
     engine = _Engine(late=2, failure=KeyboardInterrupt())
-    run = containers._Run(engine, _NoArguments(), 10.0, None)  # type: ignore[arg-type]
+    run = running.Run(engine, _NoArguments(), 10.0, None)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         run.result()
     assert engine.removed == engine.created
@@ -49,7 +49,7 @@ def test_an_interrupt_while_a_container_is_created_leaves_none() -> None:
 
 def test_a_creation_that_the_engine_refused_is_not_waited_for() -> None:
     engine = _Engine(late=10**6, failure=docker.errors.APIError("no space left"))
-    run = containers._Run(engine, _NoArguments(), 10.0, None)  # type: ignore[arg-type]
+    run = running.Run(engine, _NoArguments(), 10.0, None)  # type: ignore[arg-type]
     with pytest.raises(docker.errors.APIError):
         run.result()
     assert engine.asked == 1

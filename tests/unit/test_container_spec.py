@@ -11,7 +11,8 @@ import pytest
 
 from kerncap.errors import HostError
 from kerncap.runtime import containers
-from kerncap.runtime.containers import Job
+from kerncap.runtime.containers import Job, devices, line
+from kerncap.runtime.containers.line import default_memory_bytes, spec_of
 
 IMAGE = "kerncap/runtime:trixie"
 
@@ -32,7 +33,7 @@ def test_line_and_sdk_say_the_same(layout: Path) -> None:
     hsaco = layout / "v.hsaco"
     hsaco.write_bytes(b"\x7fELF")
     job = Job(IMAGE, "validate", layout, hsaco=hsaco, device="vgpu:gfx942", memory_bytes=1 << 30, pids=77)
-    spec = containers._spec(job)
+    spec = spec_of(job)
     words, sdk = shlex.split(spec.docker_line()), spec.sdk_arguments()
     end = words.index(IMAGE)
     assert words[end + 1 :] == sdk["command"]
@@ -57,7 +58,7 @@ def test_a_path_with_a_comma_is_one_field_of_the_mount(tmp_path: Path) -> None:
     folder = tmp_path / 'a,source=b "c"'
     folder.mkdir()
     folder.chmod(0o755)
-    words = shlex.split(containers._spec(Job(IMAGE, "verify", folder, device=None)).docker_line())
+    words = shlex.split(spec_of(Job(IMAGE, "verify", folder, device=None)).docker_line())
     [mount] = values(words, "--mount")
     [fields] = csv.reader([mount])
     assert fields == ["type=bind", f"source={folder}", "target=/bundle", "readonly"]
@@ -67,14 +68,14 @@ def test_a_path_that_is_not_utf8_cannot_be_mounted(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
     with pytest.raises(HostError) as caught:
-        containers._spec(Job(IMAGE, "verify", folder, device=None))
+        spec_of(Job(IMAGE, "verify", folder, device=None))
     assert (caught.value.code, caught.value.exit_code) == ("host.path-not-utf8", 3)
     assert caught.value.hint == f"mv $'{tmp_path}/caf\\xe9' NAME"
 
 
 def test_command_inside(layout: Path) -> None:
     job = Job(IMAGE, "validate", layout, ("--iterations", "3"), tag="v1", device="vgpu:gfx90a", timeout_s=60)
-    assert list(containers._spec(job).command) == [
+    assert list(spec_of(job).command) == [
         *("--deadline", "60", "validate", "oci:/bundle:v1", "--iterations", "3", "--device", "vgpu:gfx90a", "--json")
     ]
 
@@ -83,7 +84,7 @@ def test_a_tar_keeps_its_suffix(tmp_path: Path) -> None:
     tar = tmp_path / "b.kcap.tar"
     tar.write_bytes(b"")
     tar.chmod(0o644)
-    spec = containers._spec(Job(IMAGE, "validate", tar))
+    spec = spec_of(Job(IMAGE, "validate", tar))
     assert spec.volumes == ((tar, "/bundle.kcap.tar"),)
     assert "/bundle.kcap.tar" in spec.command
 
@@ -95,20 +96,20 @@ def test_gpu_brings_device_nodes_and_numeric_groups(layout: Path, monkeypatch: p
     kfd.chmod(0o660)
     if os.getuid() == 0:
         os.chown(kfd, 0, 1234)
-    monkeypatch.setattr(containers, "_KFD", kfd)
-    monkeypatch.setattr(containers, "_DRI", layout)
-    spec = containers._spec(Job(IMAGE, "validate", layout, device="auto"))
+    monkeypatch.setattr(devices, "_KFD", kfd)
+    monkeypatch.setattr(devices, "_DRI", layout)
+    spec = spec_of(Job(IMAGE, "validate", layout, device="auto"))
     assert spec.devices == (str(kfd),)
     assert spec.groups == (kfd.stat().st_gid,)
     words = shlex.split(spec.docker_line())
     assert values(words, "--device")[0] == str(kfd)
     assert values(words, "--group-add") == [str(kfd.stat().st_gid)] == spec.sdk_arguments()["group_add"]
-    assert containers._spec(Job(IMAGE, "validate", layout, device="vgpu:gfx942")).devices == ()
+    assert spec_of(Job(IMAGE, "validate", layout, device="vgpu:gfx942")).devices == ()
 
 
 def test_gpu_without_driver_is_refused(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containers, "_KFD", layout / "nothing")
-    assert containers._spec(Job(IMAGE, "validate", layout, device="auto")).devices == ()
+    monkeypatch.setattr(devices, "_KFD", layout / "nothing")
+    assert spec_of(Job(IMAGE, "validate", layout, device="auto")).devices == ()
     with pytest.raises(HostError) as caught:
         containers.docker_line(Job(IMAGE, "validate", layout, device="gpu:1"))
     assert caught.value.code == "host.no-gpu"
@@ -125,7 +126,7 @@ def test_a_line_names_what_lasts(layout: Path) -> None:
     assert values(words, "--network") == ["host"]
     assert "--read-only" not in words
     assert values(words, "--cap-drop") == ["ALL"]
-    assert values(words, "--memory") == [str(containers._default_memory_bytes())]
+    assert values(words, "--memory") == [str(default_memory_bytes())]
     inside = words[words.index(IMAGE) + 1 :]
     assert inside[:4] == ["--deadline", "300", "validate", "localhost:5000/a b:1"]
     assert inside[-1] == "--plain-http"
@@ -135,17 +136,17 @@ def test_a_line_names_what_lasts(layout: Path) -> None:
 
 
 def test_no_container_is_without_a_memory_limit(layout: Path) -> None:
-    sdk = containers._spec(Job(IMAGE, "recompile", layout, device=None)).sdk_arguments()
-    assert sdk["mem_limit"] == containers._default_memory_bytes() > 0
+    sdk = spec_of(Job(IMAGE, "recompile", layout, device=None)).sdk_arguments()
+    assert sdk["mem_limit"] == default_memory_bytes() > 0
 
 
 def test_private_bundle_is_refused_for_root(layout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout.chmod(0o700)
-    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    monkeypatch.setattr(line.os, "getuid", lambda: 0)
     with pytest.raises(HostError) as caught:
         containers.docker_line(Job(IMAGE, "validate", layout))
     assert caught.value.code == "host.unreadable-bundle"
-    monkeypatch.setattr(containers.os, "getuid", lambda: 1234)
+    monkeypatch.setattr(line.os, "getuid", lambda: 1234)
     assert "--user 1234:" in containers.docker_line(Job(IMAGE, "validate", layout))
 
 
@@ -153,7 +154,7 @@ def test_private_bundle_is_refused_for_root(layout: Path, monkeypatch: pytest.Mo
 def test_a_private_part_is_found_before_a_container_starts(
     layout: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    monkeypatch.setattr(line.os, "getuid", lambda: 0)
     (layout / "blobs/sha256").mkdir(parents=True)
     for name in ("index.json", "blobs/sha256/00"):
         (layout / name).touch()
@@ -168,7 +169,7 @@ def test_a_private_part_is_found_before_a_container_starts(
 
 
 def test_private_files_that_no_command_reads_do_not_matter(reproducer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containers.os, "getuid", lambda: 0)
+    monkeypatch.setattr(line.os, "getuid", lambda: 0)
     (reproducer / "notes").touch(0o600)
     assert containers.docker_line(Job(IMAGE, "validate", reproducer))
 
