@@ -173,6 +173,8 @@ def _check_artifact_type(document: dict[str, Any], what: str) -> None:
         raise unsupported_version(what, f"v{version[1]}", f"v{SPEC_MAJOR}")
     if document.get("schemaVersion") != 2:
         raise BundleError(f"{what}: schemaVersion is not 2", code="bundle.malformed")
+    if document.get("mediaType", OCI_MANIFEST) != OCI_MANIFEST:
+        raise _unknown_media_type(what, str(document["mediaType"]))
 
 
 def _descriptor(node: Any, what: str) -> Descriptor:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from kerncap.bundle.documents import parse_json
+from kerncap.bundle.files import read_regular
 from kerncap.errors import BundleError, typed
 from kerncap.source.allowed import is_canonical
 
@@ -230,17 +232,7 @@ def malformed(message: str) -> BundleError:
 def read_json(path: Path) -> dict[str, Any]:
     """A document of a stranger's directory.
 
-    Raises: BundleError `bundle.malformed`.
+    Raises: BundleError `bundle.malformed`, `bundle.limit`, and as read_regular.
     """
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise ValueError("it is not a regular file")
-        if path.stat().st_size > _MAX_DOCUMENT_BYTES:
-            raise ValueError("it is too big")
-        document = json.loads(path.read_text("utf-8"))
-        if not isinstance(document, dict):
-            raise ValueError("it is no object")
-        json.dumps(document, ensure_ascii=False).encode("utf-8")  # fails on half a character, which no path can have
-        return document
-    except (OSError, ValueError, RecursionError) as error:
-        raise malformed(f"{path.name} cannot be read: {error}") from None
+    data = read_regular(path, what=path.name, limit=_MAX_DOCUMENT_BYTES)
+    return parse_json(data, what=path.name, limit=_MAX_DOCUMENT_BYTES)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kerncap.bundle.documents import check_schema_version, validate
 from kerncap.bundle.location import refuse_existing
 from kerncap.bundle.outputs import give_final_name
-from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError, typed
+from kerncap.errors import BundleError, CompileError, typed
 from kerncap.scratch import Scratch
 from kerncap.source import compiler as compilers
 from kerncap.source import toolchain
@@ -36,7 +37,6 @@ from kerncap.source.written import read_written
 
 log = logging.getLogger(__name__)
 
-_MOST_TARGET = 100
 _MOST_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KiB for one
 _MAX_CODE_OBJECT_BYTES = 256 << 20  # the sandbox's answer is held in memory
 # Source: LLVM's AMDGPU usage document, target ids.
@@ -193,20 +193,14 @@ def _load(directory: Path) -> dict[str, Any]:
             hint="kerncap extract KERNEL --source-dir DIR ...",
         )
     document = read_json(path)
-    if document.get("schema") != "kerncap.compile/1":
-        raise BundleError(
-            f"compile.json has schema {document.get('schema')!r}, this kerncap knows kerncap.compile/1",
-            code="bundle.unknown-version",
-            hint=A_NEWER_KERNCAP,
-        )
-    main, arguments, target = document.get("main"), document.get("arguments"), document.get("target")
-    words = isinstance(arguments, list) and all(isinstance(a, str) for a in arguments)
-    if not isinstance(main, str) or not is_canonical(main) or not words:
-        raise malformed("compile.json has no absolute main file or no arguments")
-    if not isinstance(target, str) or len(target) > _MOST_TARGET or not _TARGET.match(target):
-        raise malformed(f"compile.json has the target {str(target)[:80]!r}")
+    check_schema_version(document, "kerncap.compile", 1, what="compile.json")
+    validate(document, "compile", what="compile.json")
+    if not is_canonical(document["main"]):
+        raise malformed("compile.json has no absolute main file")
+    if not _TARGET.match(document["target"]):  # `$` of the schema's pattern lets a last line feed pass
+        raise malformed(f"compile.json has the target {document['target']!r}")
     if sum(map(len, document["arguments"])) > _MOST_ARGUMENT_BYTES:
-        raise malformed(f"compile.json has more than {_MOST_ARGUMENT_BYTES} characters of arguments")
-    if not isinstance(document.get("compiler"), dict) or not isinstance(document["compiler"].get("version"), str):
-        raise malformed("compile.json names no compiler")
+        raise BundleError(
+            f"compile.json has more than {_MOST_ARGUMENT_BYTES} characters of arguments", code="bundle.limit"
+        )
     return document

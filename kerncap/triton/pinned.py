@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kerncap.bundle.documents import parse_json, validate
+from kerncap.bundle.documents import check_schema_version, parse_json, validate
 from kerncap.bundle.files import read_regular
-from kerncap.errors import A_NEWER_KERNCAP, BundleError, CompileError
+from kerncap.errors import CompileError
 from kerncap.triton.configurations import with_changes
 from kerncap.triton.records import Records
 from kerncap.triton.source import MAIN
@@ -80,14 +80,9 @@ def write_document(directory: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_pinned(data: bytes, *, what: str) -> dict[str, Any]:
-    """The document. Raises: BundleError `bundle.malformed`, `bundle.unknown-version`, `bundle.limit`."""
+    """The document. Raises: BundleError `bundle.malformed`, `bundle.unsupported-version`, `bundle.limit`."""
     document = parse_json(data, what=what, limit=_MOST_BYTES)
-    if document.get("schema") != SCHEMA:
-        raise BundleError(
-            f"{what} has schema {document.get('schema')!r}, this kerncap knows {SCHEMA}",
-            code="bundle.unknown-version",
-            hint=A_NEWER_KERNCAP,
-        )
+    check_schema_version(document, "kerncap.triton", 1, what=what)
     validate(document, "triton", what=what)
     return document
 
