@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 
 from kerncap import native
-from kerncap.bundle import Bundle
+from kerncap.bundle import Bundle, open_bundle
+from kerncap.bundle.location import Location
+from kerncap.errors import BundleError, HostError
 from kerncap.runtime import doctor
 from kerncap.workflows.launcher import Launcher
 
@@ -28,6 +30,15 @@ def checked_device(bundle: Bundle, choice: str, launcher: Launcher | None = None
     found, remark = native.replay_device(choice, need.target)
     doctor.require(need, found)
     return found, remark
+
+
+def require_of_local(location: Location, choice: str) -> None:
+    """As require_for_container(). A bundle that cannot be read is not judged here: the container says what is wrong."""
+    try:
+        bundle = open_bundle(location)
+    except (BundleError, HostError, OSError):
+        return
+    require_for_container(bundle, choice)
 
 
 def require_for_container(bundle: Bundle, choice: str) -> None:

@@ -23,7 +23,7 @@ from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
 from kerncap.workflows.launcher import words_of
-from kerncap.workflows.preflight import require_for_container
+from kerncap.workflows.preflight import require_for_container, require_of_local
 from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
 from kerncap.workflows.variant import read_launch
 
@@ -191,7 +191,7 @@ def _local(location: Location, scratch: Path, options: RunOptions, stack: ExitSt
     if not isinstance(location, RegistryLocation):
         require_bundle(location)
         if options.launcher is None:
-            require_for_container(open_bundle(location), options.device)
+            require_of_local(location, options.device)
         return location, None
     # Only a reference needs the transport, whose import takes longer than all the rest.
     from kerncap.transport import open_any

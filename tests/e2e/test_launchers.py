@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +92,12 @@ def test_launchers_that_fail(workbench: Workbench, bundle: Path) -> None:
 
 
 def test_preflight_stops_a_replay(workbench: Workbench, bundle: Path) -> None:
-    done = workbench.container.run(
-        ["sh", "-c", f"ulimit -v 4000000; exec python3 -m kerncap replay {bundle} --device vgpu:gfx942"]
-    )
-    assert done.returncode == 3
-    assert "[host.wrong-gpu]" in done.stderr
-    assert "what works: a GPU that is a gfx90a; the virtual GPU (--device vgpu:gfx90a)" in done.stderr
+    said = workbench.error(3, "replay", bundle, "--device", "vgpu:gfx942")["stderr"]
+    assert "[host.wrong-gpu]" in said
+    assert "what works: a GPU that is a gfx90a; the virtual GPU (--device vgpu:gfx90a)" in said
+    few = ["sh", "-c", f"ulimit -n 200; exec python3 -m kerncap replay {bundle}"]
+    done = workbench.container.run(few, check=True)
+    assert "limits: ulimit -n allows 200 open files" in done.stderr
 
 
 def test_doctor_in_the_image(workbench: Workbench, bundle: Path) -> None:
@@ -124,3 +125,14 @@ def test_the_virtual_gpus_isa_names_are_the_runtimes(workbench: Workbench) -> No
         found = document(workbench.kerncap("replay", path, "--launcher", str(launcher), "--json"), "replay")
         target = str(found["device"]).removeprefix("vgpu:")
         assert json.loads(kept.read_text())["device"]["isa"] == agents.virtual_isa(target)
+
+
+def test_in_a_container(bundle: Path) -> None:
+    """`kerncap run`: the launcher is looked up in the image."""
+    argv = [sys.executable, "-m", "kerncap", "run", str(bundle), "--device", "vgpu:gfx90a", "--json", "--launcher"]
+    done = subprocess.run([*argv, "env FOO=1"], capture_output=True, text=True, timeout=300)
+    found = document(done, "run")
+    assert (found["verdict"], found["device"]) == ("faithful", "vgpu:gfx90a")
+    assert "'--launcher=env FOO=1'" in done.stderr
+    done = subprocess.run([*argv, "no-such-program"], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (3, "host.no-launcher")

@@ -389,6 +389,18 @@ def test_without_nodes_where_a_container_opens_them(with_gpu: Builder) -> None:
     doctor.require(NEED, device, host, nodes=False)
 
 
+def test_a_container_has_no_variables_of_this_process(with_gpu: Builder) -> None:
+    need = replace(NEED, isa="amdgcn-amd-amdhsa--gfx942:xnack+")
+    host = with_gpu.host(environ={"HSA_XNACK": "1"})
+    doctor.require(need, native.Device("gpu"), host)
+    with pytest.raises(HostError) as error:
+        doctor.require(need, native.Device("gpu"), host, nodes=False)
+    assert (error.value.code, error.value.hint) == (
+        "host.xnack",
+        "--device gpu:0 --launcher 'env HSA_XNACK=1'",
+    )
+
+
 def test_the_virtual_gpus_names() -> None:
     names = {target: agents.virtual_isa(target).rpartition("--")[2] for target in native.VGPU_TARGETS}
     assert names["gfx942"] == "gfx942:sramecc+:xnack-"

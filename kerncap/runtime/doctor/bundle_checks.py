@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kerncap import native
 from kerncap.errors import HostError
@@ -35,7 +36,7 @@ def choose_device(need: Need, choice: str, host: Host) -> tuple[native.Device | 
 def checks_on(need: Need, device: native.Device, host: Host, *, nodes: bool = True) -> Iterator[Check]:
     """On the virtual GPU: code features, addresses, host memory; on a GPU device nodes and its own memory instead."""
     if device.kind == "vgpu":
-        yield _features(need, agents.virtual_isa(device.target or ""), None, host)
+        yield _features(need, agents.virtual_isa(device.target or ""), None)
         yield addresses.host_memory(need, host)
         yield _virtual_memory(need, device)
     else:
@@ -47,7 +48,7 @@ def checks_on(need: Need, device: native.Device, host: Host, *, nodes: bool = Tr
             from kerncap.runtime.doctor.gpu import node_checks  # the virtual GPU has none, and need not wait for it
 
             yield from node_checks(host, agent)
-        yield _features(need, agent.isa, agent, host)
+        yield _features(need, agent.isa, agent, in_a_container=host.in_container or not nodes)
         yield _video_memory(need, agent)
     yield from addresses.checks(need, host)
 
@@ -58,7 +59,10 @@ def require(need: Need, device: native.Device, host: Host | None = None, *, node
 
     Raises: HostError `host.NAME`, NAME being the check's.
     """
-    for check in checks_on(need, device, host or Host(), nodes=nodes):
+    host = host or Host()
+    if not nodes:
+        host = replace(host, environ={})  # the container's has none of this process's variables
+    for check in checks_on(need, device, host, nodes=nodes):
         if check.state == "fail":
             raise check.error()
         if check.state == "warn":
@@ -72,7 +76,7 @@ def require_addresses(need: Need, host: Host | None = None) -> None:
             raise check.error()
 
 
-def _features(need: Need, isa: str, agent: Agent | None, host: Host) -> Check:
+def _features(need: Need, isa: str, agent: Agent | None, *, in_a_container: bool = False) -> Check:
     """The target ID: what the code was compiled for beside the processor."""
     missing = agents.missing_features(need.isa, isa)
     wanted, has = need.isa.rpartition("--")[2], isa.rpartition("--")[2]
@@ -84,17 +88,19 @@ def _features(need: Need, isa: str, agent: Agent | None, host: Host) -> Check:
         mend = f"--device gpu  # a {need.target} that has it; or capture code that asks for no {missing[0][:-1]}"
         return Check(name, "fail", text, mend)
     sure = name != "xnack" or agents.xnack_is_sure(agent.target)
-    return Check(name, "fail" if sure else "warn", text, _mend_features(need, agent, missing))
+    return Check(name, "fail" if sure else "warn", text, _mend_features(need, agent, missing, in_a_container))
 
 
-def _mend_features(need: Need, agent: Agent, missing: tuple[str, ...]) -> str:
+def _mend_features(need: Need, agent: Agent, missing: tuple[str, ...], in_a_container: bool) -> str:
     feature = missing[-1]
     if feature.startswith("sramecc"):
         state = "on" if feature.endswith("+") else "off"
         return f"--device vgpu:{need.target}  # or a {need.target} with ECC {state}"
     on = feature.endswith("+")
     if agents.xnack_can_be_chosen(agent.target):
-        return f"export HSA_XNACK={int(on)}"
+        # A container has not the environment of this process; its kerncap-replay gets one by a launcher.
+        named = f"--device gpu:{agent.index} --launcher 'env HSA_XNACK={int(on)}'"
+        return named if in_a_container else f"export HSA_XNACK={int(on)}"
     return f"sudo modprobe -r amdgpu && sudo modprobe amdgpu noretry={int(not on)}"
 
 
