@@ -164,15 +164,31 @@ def capture_device(choice: str | None) -> Device:
     return device
 
 
-def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
+def works_for(target: str) -> str:
+    """What code of this target runs on, and what else would do: for whoever has no such GPU."""
+    processors = _GENERIC_TARGETS.get(target)
+    ways = [f"a GPU that is one of {', '.join(processors)}" if processors else f"a GPU that is a {target}"]
+    virtual = _virtual_for(target)
+    if virtual is not None:
+        ways.append(f"the virtual GPU (--device vgpu:{virtual})")
+    generic = next((name for name, members in _GENERIC_TARGETS.items() if target in members), None)
+    if generic is not None:
+        others = ", ".join(one for one in _GENERIC_TARGETS[generic] if one != target)
+        ways.append(f"a capture of the application compiled for {generic}, which also runs on {others}")
+    ways.append("a capture of it compiled for the GPU that is here")
+    return "; ".join(ways)
+
+
+def replay_device(choice: str, target: str, gpus: list[Gpu] | None = None) -> tuple[Device, str | None]:
     """The device for a bundle of `target`, and a note for the person when it is not what they may expect.
 
     `auto` takes the real GPU that matches, else the virtual GPU that does; it says so when a real GPU was passed over.
+    `gpus`: those of the host; None: those that the driver lists.
 
     Raises: HostError `host.no-gpu`, `host.wrong-gpu`, `host.no-device`; UsageError `usage.device`.
     """
     device = parse_device(choice)
-    gpus = real_gpus()
+    gpus = real_gpus() if gpus is None else gpus
     if device is None:
         for gpu in gpus:
             if runs_on(target, gpu.target):
@@ -180,7 +196,8 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
         virtual = _virtual_for(target)
         if virtual is None:
             raise HostError(
-                f"no GPU of this host is a {target}, and the virtual GPU knows only {', '.join(VGPU_TARGETS)}",
+                f"no GPU of this host is a {target}, and the virtual GPU knows only {', '.join(VGPU_TARGETS)}; "
+                f"what works: {works_for(target)}",
                 code="host.no-device",
                 hint=f"kerncap doctor  # a host with a {target} is needed",
             )
@@ -189,7 +206,7 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
         return Device("vgpu", target=virtual), text
     if device.kind == "gpu":
         if device.index >= len(gpus):
-            raise _no_such_gpu(device.index, gpus)
+            raise _no_such_gpu(device.index, gpus, target)
         found = gpus[device.index].target
         if not runs_on(target, found):
             raise _wrong(f"GPU {device.index} of this host is a {found}", target)
@@ -198,17 +215,18 @@ def replay_device(choice: str, target: str) -> tuple[Device, str | None]:
     return device, None
 
 
-def _no_such_gpu(index: int, gpus: list[Gpu]) -> HostError:
+def _no_such_gpu(index: int, gpus: list[Gpu], target: str | None = None) -> HostError:
+    virtual = _virtual_for(target) if target else VGPU_TARGETS[1]
+    hint = f"--device vgpu:{virtual}" if virtual else f"kerncap doctor  # a host with a {target} is needed"
     have = f"{len(gpus)} ({', '.join(g.target for g in gpus)})" if gpus else "none"
-    return HostError(
-        f"there is no GPU {index}: the driver lists {have}", code="host.no-gpu", hint="--device vgpu:gfx942"
-    )
+    return HostError(f"there is no GPU {index}: the driver lists {have}", code="host.no-gpu", hint=hint)
 
 
 def _wrong(what: str, target: str) -> HostError:
     virtual = _virtual_for(target)
     hint = f"--device vgpu:{virtual}" if virtual else f"kerncap doctor  # a host with a {target} is needed"
-    return HostError(f"{what}, the kernel was captured for {target}", code="host.wrong-gpu", hint=hint)
+    text = f"{what}, the kernel was captured for {target}; what works: {works_for(target)}"
+    return HostError(text, code="host.wrong-gpu", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,22 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from kerncap import terminal
 from kerncap.errors import HostError, typed
 
 _TICK_S = 0.1
 _KILL_GRACE_S = 2.0
 _DRAIN_GRACE_S = 0.5
 _READ_BYTES = 65536
+_STDERR = 2
 
 Sink = Callable[[bytes], None]
 
@@ -100,6 +103,35 @@ def run(
         timed_out=verdict == "timeout",
         cancelled=verdict == "cancel",
     )
+
+
+def run_attached(
+    argv: Sequence[str | os.PathLike[str]], *, timeout_s: float | None, env: Mapping[str, str] | None = None
+) -> Completed:
+    """As run(), for a program that a person may type at: it has our standard input, and the terminal while it runs
+    (then without a time limit, and Ctrl-C is for it). What it prints on stdout goes to our stderr; nothing is kept.
+
+    Raises: HostError `host.program-missing`, `host.program-not-executable`; KeyboardInterrupt when SIGINT ended it.
+    """
+    words = tuple(os.fspath(a) for a in argv)
+    start = time.monotonic()
+    sys.stderr.flush()
+    stdin = subprocess.DEVNULL if terminal.is_of_others() else None
+    interactive = terminal.is_ours()
+    process = _started(words, env=env, stdin=stdin, stdout=_STDERR, stderr=None, process_group=0)
+    try:
+        with terminal.lent_to(process.pid):
+            deadline = None if interactive or timeout_s is None else start + timeout_s
+            process.returncode = terminal.wait_for(process.pid, deadline, lent=interactive)
+    except BaseException:
+        kill_group(process)
+        raise
+    timed_out = process.returncode is None
+    if timed_out:
+        kill_group(process)
+    if process.returncode == -signal.SIGINT and interactive:
+        raise KeyboardInterrupt
+    return Completed(words, process.wait(), b"", b"", time.monotonic() - start, timed_out, cancelled=False)
 
 
 class Service:
@@ -229,10 +261,12 @@ def _start(
     pipe = subprocess.PIPE if capture else None
     if cwd is not None and not cwd.is_dir():
         raise HostError(f"{cwd} is not a directory", code="host.no-directory")
+    return _started(words, cwd=cwd, env=env, stdin=stdin, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
+def _started(words: tuple[str, ...], **how: Any) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            words, cwd=cwd, env=env, stdin=stdin, stdout=pipe, stderr=pipe, start_new_session=True, close_fds=True
-        )
+        return subprocess.Popen(words, close_fds=True, **how)
     except FileNotFoundError:
         raise HostError(
             f"{words[0]}: program not found", code="host.program-missing", hint=typed("command", "-v", words[0])

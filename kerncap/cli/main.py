@@ -71,7 +71,7 @@ COMMANDS: tuple[str, ...] = (
 
 _BUNDLE_COMMANDS = frozenset(
     {"push", "pull", "copy", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
-    | {"sign", "attest", "sbom"}
+    | {"sign", "attest", "sbom", "doctor"}
 )
 
 _ended_by: list[int] = []

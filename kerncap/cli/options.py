@@ -45,6 +45,14 @@ ApplicationDeviceOption = Annotated[
         autocompletion=completion.devices,
     ),
 ]
+LauncherOption = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        metavar="'CMD ...'",
+        help="Put this command in front of kerncap-replay: strace, gdb --args, perf record, rocprofv3 --, rocjitsu.",
+    ),
+]
 # Which dispatch, for the commands that capture one.
 WHICH_DISPATCH = "Which dispatch"
 KernelArgument = Annotated[

@@ -23,6 +23,7 @@ def replay(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    launcher: options.LauncherOption = None,
     key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -32,6 +33,7 @@ def replay(
     from kerncap.cli.trusted import trusted
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows.check import parse_checks
+    from kerncap.workflows.launcher import parse_launcher
     from kerncap.workflows.replay import Options, judge
 
     set_verbosity(verbose)
@@ -48,6 +50,7 @@ def replay(
         only=only,
         kernel=kernel,
         plain_http=plain_http,
+        launcher=parse_launcher(launcher),
     )
     return report_verdict(judge(trusted(bundle, key, plain_http=plain_http), chosen), as_json=as_json)
 

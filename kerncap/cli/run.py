@@ -42,6 +42,7 @@ def run(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    launcher: options.LauncherOption = None,
     key: options.PolicyOption = None,
     attest: Annotated[
         bool, typer.Option("--attest", help="Attach the verdict to the bundle, with the digest of the runtime image.")
@@ -88,7 +89,8 @@ def run(
         plain_http=plain_http,
         memory_bytes=memory,
         say=lambda line: note(f"$ {line}"),
-        on_stderr=_pass_on if verbose else None,
+        launcher=launcher,
+        on_stderr=_pass_on if verbose or launcher is not None else None,
     )
     if attest_key is not None and not attest:
         raise UsageError("--attest-key is of --attest", code="usage.option-alone", hint="--attest --attest-key KEY")

@@ -28,6 +28,7 @@ def validate(
     only: options.OnlyOption = None,
     kernel: options.OfKernelOption = None,
     check: options.CheckOption = None,
+    launcher: options.LauncherOption = None,
     key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -41,6 +42,7 @@ def validate(
     from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
+    from kerncap.workflows.launcher import parse_launcher
     from kerncap.workflows.recompile import Sandbox, configuration_of
     from kerncap.workflows.recompiled import judge_source
     from kerncap.workflows.replay import Options, judge
@@ -62,6 +64,7 @@ def validate(
         kernel=kernel,
         launch=launch,
         plain_http=plain_http,
+        launcher=parse_launcher(launcher),
     )
     bundle = trusted(bundle, key, plain_http=plain_http)
     if configuration is None:

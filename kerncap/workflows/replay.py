@@ -32,7 +32,9 @@ from kerncap.workflows.check import (
     write_check_files,
 )
 from kerncap.workflows.code import is_code_object
+from kerncap.workflows.launcher import Launcher
 from kerncap.workflows.perturbed import perturb
+from kerncap.workflows.preflight import checked_device
 from kerncap.workflows.replay_process import ReplayProcess, native_for
 from kerncap.workflows.variant import launch_of
 
@@ -59,6 +61,8 @@ class Options:
     kernel: str | None = None
     launch: str | None = None
     plain_http: bool = False
+    launcher: Launcher | None = None
+    """Starts kerncap-replay."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,10 @@ def on_device(path: str, device: str, only: int | None = None) -> OnDevice:
     return _on_device(open_bundle(path), path, device, only)
 
 
-def _on_device(bundle: Bundle, path: str, device: str, only: int | None) -> OnDevice:
+def _on_device(bundle: Bundle, path: str, device: str, only: int | None, launcher: Launcher | None = None) -> OnDevice:
     if only is not None:
         bundle = step_bundle(bundle, only)
-    found, remark = native.replay_device(device, native.target_of_isa(bundle.capture.code_object.isa))
+    found, remark = checked_device(bundle, device, launcher)
     if remark:
         log.warning("%s", remark)
     return OnDevice(bundle, found, path)
@@ -96,7 +100,8 @@ def judge(path: str, options: Options) -> Verdict:
     """
     location = parse_source(path)
     if not isinstance(location, RegistryLocation):
-        return _judge(on_device(path, options.device, options.only), options)
+        subject = _on_device(open_bundle(path), path, options.device, options.only, options.launcher)
+        return _judge(subject, options)
     # Only a reference needs the transport, whose import takes longer than all the rest.
     from kerncap.transport import open_any
     from kerncap.transport.arriving import arriving
@@ -105,13 +110,13 @@ def judge(path: str, options: Options) -> Verdict:
     parse_reference(location.reference)
     native_for(path)
     remote = open_any(location, plain_http=options.plain_http)
-    native.replay_device(options.device, native.target_of_isa(remote.capture.code_object.isa))
+    checked_device(remote, options.device, options.launcher)
     with (
         Scratch("kerncap-fetched-") as folder,
         arriving(remote, Path(folder), between=options.only is not None) as on_its_way,
     ):
         bundle = open_bundle(on_its_way.location)
-        return _judge(_on_device(bundle, path, options.device, options.only), options)
+        return _judge(_on_device(bundle, path, options.device, options.only, options.launcher), options)
 
 
 def _judge(subject: OnDevice, options: Options) -> Verdict:
@@ -124,6 +129,7 @@ def _judge(subject: OnDevice, options: Options) -> Verdict:
             withhold_variables=options.withhold_variables,
             path=subject.path,
             resident=True,
+            launcher=options.launcher,
         )
         with process:
             return judge_with(process, subject, options, Path(scratch))
@@ -181,6 +187,7 @@ def _checked(
         withhold_variables=options.withhold_variables,
         check=files,
         path=subject.path,
+        launcher=options.launcher,
     )
     result = process.run((native.ReplayRun(hsaco=hsaco, expect_post=False),), launch=launch)
     code = hsaco or write_code_object(bundle, scratch / "checked.hsaco")

@@ -18,6 +18,7 @@ from kerncap.bundle import Bundle
 from kerncap.bundle.dispatch import CodeObject
 from kerncap.errors import HostError, KerncapError, ReplayError, error_from_code, typed
 from kerncap.results import ReplayResult, parse_replay_result
+from kerncap.workflows.launcher import Launcher
 
 log = logging.getLogger(__name__)
 
@@ -26,14 +27,16 @@ _GRACE_S = 60.0
 # It waits for blobs while somebody brings them, who gives up by limits of his own: it notices that at once.
 _ARRIVAL_S = 7 * 86_400.0
 _LOADER_FAILED = 127
+# A debugger or profiler may work before and after it.
+_LAUNCHED_GRACE_S = 600.0
 
 
 class ReplayProcess:
     """kerncap-replay for one bundle on one device.
 
     With `resident` the process stays after its first answer, and further runs find the memory on the device. One that
-    ended (a fault, a time-out) is started anew. `path` is how the user named the bundle, for hints. Use it as a context
-    manager.
+    ended (a fault, a time-out) is started anew. `path` is how the user named the bundle, for hints. A `launcher` starts
+    it, once for each run(): what that prints goes to stderr, and none stays. Use it as a context manager.
     """
 
     def __init__(
@@ -48,11 +51,15 @@ class ReplayProcess:
         check: native.CheckFiles | None = None,
         path: str | None = None,
         resident: bool = False,
+        launcher: Launcher | None = None,
     ) -> None:
         self._bundle, self._device, self._scratch, self._path = bundle, device, scratch, path
         self._timeout_s, self._withhold_variables = timeout_s, withhold_variables
         self._files = native_for(path)
-        self._environment = native.device_environment(device, self._files, os.environ, trace, check)
+        self._launcher = launcher
+        self._stops = scratch / "stops.txt" if launcher is not None else None
+        environment = native.device_environment(device, self._files, os.environ, trace, check, self._stops)
+        self._environment = launcher.environment(device, self._files, environment) if launcher else environment
         self._documents = bundle.write_documents(scratch)
         arriving = bundle.arriving  # before the blobs: those that come in between are no loss
         self._arriving = None if arriving is None else arriving.absolute()
@@ -60,7 +67,7 @@ class ReplayProcess:
             digest: {"path": str(where.path.absolute()), "offset": where.offset, "size": where.size}
             for digest, where in bundle.promised_locations().items()
         }
-        self._resident = resident
+        self._resident = resident and launcher is None  # who types at a debugger has the standard input
         self._service: proc.Service | None = None
 
     def __enter__(self) -> ReplayProcess:
@@ -106,7 +113,7 @@ class ReplayProcess:
             raise
         if not answer.is_file():
             assert ended is not None
-            raise _no_answer(ended, whole, self._path)
+            raise _no_answer(ended, whole, self._path, self._launcher)
         try:
             result = parse_replay_result(json.loads(answer.read_text("utf-8")))
         except ValueError as error:
@@ -114,9 +121,13 @@ class ReplayProcess:
         if result.error is None or ended is None:
             return result
         codes = [step.code_object for step in self._bundle.capture.steps]
-        return replace(result, error=_stopped_by(ended.error_text, codes) or result.error)
+        said = ended.error_text if self._stops is None else _read_once(self._stops)
+        return replace(result, error=_stopped_by(said, codes) or result.error)
 
     def _start(self, request: Path, answer: Path, whole_s: float) -> proc.Completed:
+        if self._launcher is not None:
+            argv = (*self._launcher.words, str(self._files.replay), str(request), str(answer))
+            return proc.run_attached(argv, timeout_s=whole_s + _LAUNCHED_GRACE_S, env=self._environment)
         return proc.run(
             [self._files.replay, request, answer],
             timeout_s=whole_s,
@@ -159,6 +170,16 @@ def _stopped_by(said: str, codes: Sequence[CodeObject]) -> KerncapError | None:
     return None
 
 
+def _read_once(stops: Path) -> str:
+    """The virtual GPU's stop lines of this run: stderr is the launcher's, too."""
+    try:
+        return stops.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    finally:
+        stops.unlink(missing_ok=True)
+
+
 def _forward(piece: bytes) -> None:
     for line in piece.decode("utf-8", "replace").splitlines():
         log.info("%s", line)
@@ -180,7 +201,16 @@ def _with_container_hint(error: HostError, path: str | None) -> HostError:
     return HostError(error.message, code=error.code, hint=typed("kerncap", "run", path))
 
 
-def _no_answer(done: proc.Completed, limit_s: float, path: str | None) -> KerncapError:
+def _no_answer(
+    done: proc.Completed, limit_s: float, path: str | None, launcher: Launcher | None = None
+) -> KerncapError:
+    if launcher is not None and not done.timed_out:
+        how = f"exit code {done.returncode}" if done.returncode >= 0 else f"signal {-done.returncode}"
+        return ReplayError(
+            f"{launcher.name} ended with {how}, and kerncap-replay behind it left no result",
+            code="replay.launcher",
+            hint=typed(*launcher.words, "true") + "  # does it start a program?",
+        )
     said = "\n".join(done.error_text.strip().splitlines()[-3:])
     if done.returncode == _LOADER_FAILED and "shared librar" in said:
         return _with_container_hint(

@@ -22,6 +22,8 @@ from kerncap.results import Verdict, parse_verdict
 from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
+from kerncap.workflows.launcher import words_of
+from kerncap.workflows.preflight import require_for_container, require_of_local
 from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
 from kerncap.workflows.variant import read_launch
 
@@ -56,6 +58,7 @@ class RunOptions:
     kernel: str | None = None
     plain_http: bool = False
     memory_bytes: int | None = None
+    launcher: str | None = None
     say: Say = lambda line: None
     on_stderr: Callable[[bytes], None] | None = None
 
@@ -63,8 +66,11 @@ class RunOptions:
 def run(source: str, options: RunOptions) -> Verdict:
     """Validate in a container; with `recompile` the bundle's own source, compiled in another container before.
 
-    Raises: what the command inside raised; HostError for the engine; TransportError for a reference.
+    Raises: what the command inside raised; HostError for the engine, or of the doctor's checks; TransportError for a
+    reference; UsageError `usage.launcher`.
     """
+    if options.launcher is not None:
+        words_of(options.launcher)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(Scratch("kerncap-run-")))
         named = parse_source(source)
@@ -87,6 +93,7 @@ def run(source: str, options: RunOptions) -> Verdict:
             hsaco.chmod(0o644)
             lasting = replace(lasting, hsaco=kept)
         launch = read_launch(hsaco) if hsaco is not None else None
+        device, launched = _device_and_launcher(options)
         job = _job(
             "validate",
             location,
@@ -99,8 +106,9 @@ def run(source: str, options: RunOptions) -> Verdict:
                 *(("--only", str(options.only)) if options.only is not None else ()),
                 *(("--kernel", options.kernel) if options.kernel is not None else ()),
                 *(("--launch", json.dumps(launch)) if launch is not None else ()),
+                *launched,
             ),
-            device=options.device,
+            device=device,
             hsaco=hsaco,
         )
         if arrival is not None:
@@ -117,6 +125,16 @@ def run(source: str, options: RunOptions) -> Verdict:
             return _verdict(job, source, options)
         except KerncapError as error:
             raise _as_named(error, options.hsaco) from None
+
+
+def _device_and_launcher(options: RunOptions) -> tuple[str | None, tuple[str, ...]]:
+    """What the container gets as its device, and more words for the command inside, where the launcher is looked up."""
+    if options.launcher is None:
+        return options.device, ()
+    words = (f"--launcher={options.launcher}",)
+    if options.device.startswith("gpu") and not containers.gpu_present():
+        return None, (*words, "--device", options.device)  # the launcher's own: there is no node to hand in
+    return options.device, words
 
 
 def _compiling_image(location: Location, image: str | None) -> str | None:
@@ -172,12 +190,16 @@ def _local(location: Location, scratch: Path, options: RunOptions, stack: ExitSt
     """Where it lies on this machine; what still brings it, of a reference."""
     if not isinstance(location, RegistryLocation):
         require_bundle(location)
+        if options.launcher is None:
+            require_of_local(location, options.device)
         return location, None
     # Only a reference needs the transport, whose import takes longer than all the rest.
     from kerncap.transport import open_any
     from kerncap.transport.arriving import arriving
 
     remote = open_any(location, plain_http=options.plain_http)
+    if options.launcher is None:
+        require_for_container(remote, options.device)
     coming = arriving(remote, scratch / "bundle", between=options.only is not None, source=options.recompile)
     arrival = stack.enter_context(coming)
     return arrival.location, arrival

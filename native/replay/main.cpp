@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "replay/capture_info.hpp"
+#include "replay/preload.hpp"
 #include "replay/request.hpp"
 #include "replay/reservation.hpp"
 #include "replay/runner.hpp"
@@ -85,6 +86,7 @@ class Replay {
   }
 
   void replay(const std::filesystem::path& path) {
+    replay::preload_and_run_again(argv_);
     replay::Request request = replay::request_from_json(kerncap::read_json_file(path, "usage.bad-request", kMaxRequestBytes));
     if (!replayer_) {
       load(request);

@@ -43,11 +43,11 @@ CONTRACT = {
     "pull": "BUNDLE --output -o --plain-http",
     "inspect": "BUNDLE --plain-http",
     "verify": "BUNDLE --deep --plain-http",
-    "replay": "BUNDLE --hsaco --iterations --device --timeout",
+    "replay": "BUNDLE --hsaco --iterations --device --timeout --launcher",
     "validate": "BUNDLE --hsaco --atol --rtol --iterations --device --timeout",
     "recompile": "BUNDLE --output -o --trust --image --timeout --memory",
     "run": "BUNDLE --image --device --hsaco --recompile --atol --rtol --iterations --timeout --memory --plain-http",
-    "doctor": "",
+    "doctor": "BUNDLE --device --plain-http",
 }
 
 

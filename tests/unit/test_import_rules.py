@@ -21,7 +21,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust"}),
     frozenset({"bundle", "results"}),
     frozenset({"native", "proc", "names", "scratch", "limits"}),
-    frozenset({"errors"}),
+    frozenset({"errors", "terminal"}),
 )
 _ONLY_IN: dict[str, frozenset[str]] = {
     "typer": frozenset({"cli"}),

@@ -15,6 +15,7 @@ from synthetic import RUN
 from kerncap import native
 from kerncap.bundle import open_bundle
 from kerncap.errors import HostError, ReplayError, UsageError
+from kerncap.runtime import doctor
 from kerncap.workflows.replay import Options, judge
 
 
@@ -133,6 +134,7 @@ def test_a_check_on_a_real_gpu_is_refused_by_name(
     script(stand_in, "exit 1")
     target = native.target_of_isa(open_bundle(str(reproducer)).capture.code_object.isa)
     monkeypatch.setattr(native, "real_gpus", lambda: [native.Gpu(0, target, 1)])
+    monkeypatch.setattr(doctor, "require", lambda need, device: None)  # as if its device nodes were here
     with pytest.raises(UsageError) as error:
         judge(str(reproducer), Options(check="race"))
     assert error.value.code == "usage.check-needs-vgpu"
