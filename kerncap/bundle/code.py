@@ -162,6 +162,8 @@ def is_allowed_name(name: str) -> bool:
 
 
 def _check_name(name: str, what: str) -> None:
+    if len(os.fsencode(name)) > limits.MAX_CODE_PATH_BYTES:
+        raise BundleError(f"{what}: a name has more than {limits.MAX_CODE_PATH_BYTES} bytes", code="bundle.limit")
     if not is_allowed_name(name):
         raise BundleError(f"{what}: {name[:100]!r} is not allowed in a code layer", code="bundle.hostile-path")
 

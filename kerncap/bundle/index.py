@@ -158,7 +158,7 @@ class _Reader:
             raise self._bad(place, "ends behind the address space")
         kind = self._word(node, "kind", KINDS, "bundle.unknown-kind", place)
         segment = self._word(node, "segment", SEGMENTS, "bundle.unknown-kind", place)
-        flags = self._list(node, "flags", 32, place)
+        flags = self._list(node, "flags", limits.MAX_FLAGS, place)
         symbol, agent = node.get("symbol"), self._int(node, "agent", 0, (1 << 32) - 1, place)
         if not all(isinstance(flag, str) for flag in flags):
             raise self._bad(place, "flags are not all strings")

@@ -17,6 +17,7 @@ MAX_HSACO_BYTES = 4 << 30
 MAX_REGIONS = 131_072
 MAX_REGION_BYTES = 4 << 40
 MAX_SYMBOL_BYTES = 64 << 10
+MAX_FLAGS = 32  # of a region
 MAX_CHUNKS = 393_216  # of all regions and states together: 384 GiB in chunks of 1 MiB, and what the index has room for
 MAX_STEPS = 1024  # dispatches of a sequence
 MAX_RANGES = 131_072  # of each list of byte ranges: written, read_first, noise

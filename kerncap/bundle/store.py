@@ -159,8 +159,13 @@ class LocalStore:
         return read_location(found, what=self.name)
 
     def _choose(self, index: dict[str, Any]) -> Descriptor:
-        # When there is nothing but other artifacts, their own manifest says best that they are no bundle.
-        nodes = [node for node in index["manifests"] if not is_referrer(node)] or index["manifests"]
+        nodes = [node for node in index["manifests"] if not is_referrer(node)]
+        if not nodes and index["manifests"]:
+            kinds = sorted({str(node["artifactType"])[:120] for node in index["manifests"]})[:5]
+            raise BundleError(
+                f"{self.name}: {INDEX_FILE} names no bundle, only {', '.join(map(repr, kinds))}",
+                code="bundle.not-a-bundle",
+            )
         tags = [self._tag_of(node) for node in nodes]
         chosen = nodes if self._tag is None else [n for n, tag in zip(nodes, tags, strict=True) if tag == self._tag]
         known = sorted(tag for tag in tags if tag is not None and is_tag(tag))[:10]

@@ -149,6 +149,14 @@ TEST(Json, RefusesDeepNestingAndGarbage) {
   EXPECT_EQ(code_of([&] { parse_json("", "bundle.malformed", "test"); }), "bundle.malformed");
 }
 
+TEST(Json, RefusesAMemberTwice) {
+  const auto refused = [](std::string_view text) { return code_of([&] { parse_json(text, "bundle.malformed", "test"); }) == "bundle.malformed"; };
+  EXPECT_TRUE(refused(R"({"a": 1, "a": 1})"));
+  EXPECT_TRUE(refused(R"({"x": [{"a": 1}, {"b": {"c": 1, "d": [], "c": 2}}]})"));
+  EXPECT_TRUE(refused(R"({"a": 1, "\u0061": 2})"));
+  EXPECT_FALSE(refused(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"));
+}
+
 TEST(Json, KeepsAll64Bits) {
   const Json document = parse_json(R"({"a": 18446744073709551615})", "x", "test");
   EXPECT_EQ(Fields(document, "test", "x").u64("a"), ~std::uint64_t{0});

@@ -1,5 +1,8 @@
 #include "base/json.hpp"
 
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -28,12 +31,51 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
+// Whether an object has a member twice, which the parser itself settles in silence by taking the last one.
+class MemberTwice : public nlohmann::json_sax<Json> {
+ public:
+  bool found() const { return found_; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    members_.emplace_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    found_ = !members_.back().insert(std::move(name)).second;
+    return !found_;
+  }
+  bool end_object() override {
+    members_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  std::vector<std::set<std::string>> members_;  // of the objects that are open
+  bool found_ = false;
+};
+
+bool has_a_member_twice(std::string_view text) {
+  MemberTwice sax;
+  static_cast<void>(Json::sax_parse(text, &sax));
+  return sax.found();
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view code, std::string_view what) {
   if (is_too_deep(text)) throw Error(std::string(code), std::string(what) + " is nested too deeply");
   Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) throw Error(std::string(code), std::string(what) + " is not valid JSON");
+  if (has_a_member_twice(text)) throw Error(std::string(code), std::string(what) + " has a member twice in one object");
   return document;
 }
 

@@ -8,7 +8,9 @@ namespace kerncap::replay {
 namespace {
 
 constexpr std::string_view kCode = "bundle.malformed";
-constexpr std::uint64_t kMaxKernargBytes = 1u << 20;
+constexpr std::uint64_t kMaxKernargBytes = 64u << 10;
+constexpr std::size_t kMaxNameBytes = 64u << 10;
+constexpr std::size_t kPacketBytes = 64;
 constexpr std::size_t kMaxDependencies = 5;  // of a barrier packet
 constexpr std::size_t kMaxBarriers = 1024;   // between two dispatches
 constexpr std::uint32_t kBarrierBit = 1u << 8;  // Source: HSA system architecture 1.2, 2.9.1
@@ -38,6 +40,7 @@ namespace {
 void read_dispatch(const Fields& fields, DispatchInfo& info) {
   const Fields kernel = fields.object("kernel");
   info.kernel_name = kernel.string("name");
+  if (info.kernel_name.empty() || info.kernel_name.size() > kMaxNameBytes) kernel.fail("name", "has not 1 to 65536 bytes");
   info.kernel_symbol = kernel.string("symbol");
 
   const Fields dispatch = fields.object("dispatch");
@@ -48,6 +51,8 @@ void read_dispatch(const Fields& fields, DispatchInfo& info) {
   info.group_segment_bytes = dispatch.u32("group_segment_bytes");
   info.private_segment_bytes = dispatch.u32("private_segment_bytes");
   info.kernarg_va = dispatch.u64("kernarg_va");
+  const auto packet = from_hex(dispatch.string("packet"));
+  if (!packet || packet->size() != kPacketBytes) dispatch.fail("packet", "is not 64 bytes in hexadecimal");
   if (dispatch.has("header")) info.ordered = (dispatch.u32("header", 0xffff) & kBarrierBit) != 0;
 
   const Fields kernarg = fields.object("kernarg");
@@ -109,7 +114,10 @@ CaptureInfo capture_from_json(const Json& document) {
   const Fields fields(document, "capture", kCode);
   CaptureInfo info;
   read_dispatch(fields, info);
-  if (!fields.is_null("outcome")) info.faulted = fields.object("outcome").string("status") != "completed";
+  const Fields outcome = fields.object("outcome");
+  const std::string& status = outcome.string("status");
+  if (status != "completed" && status != "fault") outcome.fail("status", "is neither completed nor fault");
+  info.faulted = status == "fault";
   if (fields.has("sequence")) read_sequence(fields.object("sequence"), info);
   return info;
 }

@@ -6,89 +6,43 @@ Run as a program it writes bundle_spec/conformance anew (a maintainer's step; th
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
 import sys
 import tarfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "unit"), str(Path(__file__).resolve().parents[2])]
 
+import more_cases  # noqa: E402
 import zstandard  # noqa: E402
-from craft import Parts, code_tar, dump, frame, shuffled, sound_parts  # noqa: E402
+from changes import (  # noqa: E402
+    BARRIER,
+    Case,
+    Change,
+    argument,
+    capture,
+    chunk,
+    code,
+    config,
+    layer,
+    link,
+    manifest,
+    manifest_node,
+    manifests,
+    mapped_twice,
+    members,
+    region_of,
+    sequence,
+    set_to,
+)
+from craft import Parts, dump, frame, shuffled, sound_parts  # noqa: E402
 from synthetic import fill, region, sha256  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "bundle_spec" / "conformance"
 MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    change: Callable[[Parts], Any]
-    code: str | None = None
-    needs: str = "open"
-
-
-Change = Callable[[Parts], Any]
-
-
-def _set(name: str, value: Any) -> Change:
-    return lambda parts: setattr(parts, name, value)
-
-
-def _config(**members: Any) -> Change:
-    return lambda parts: parts.config.update(members)
-
-
-def _capture(part: str, **members: Any) -> Change:
-    return lambda parts: parts.capture[part].update(members)
-
-
-def _argument(**members: Any) -> Change:
-    return lambda parts: parts.capture["kernarg"]["args"][0].update(members)
-
-
-def _manifest(change: Callable[[dict[str, Any]], Any]) -> Change:
-    return _set("change_manifest", change)
-
-
-def _manifests(change: Callable[[list[dict[str, Any]]], Any]) -> Change:
-    return _set("change_layout_index", lambda index: change(index["manifests"]))
-
-
-def _manifest_node(**members: Any) -> Change:
-    return _manifests(lambda nodes: nodes[0].update(members))
-
-
-def _layer(number: int, **members: Any) -> Change:
-    return _manifest(lambda manifest: manifest["layers"][number].update(members))
-
-
-def _region(number: int, **members: Any) -> Change:
-    return lambda parts: parts.index["regions"][number].update(members)
-
-
-def _chunk(state: str, number: int, **members: Any) -> Change:
-    return lambda parts: parts.index["regions"][0][state][number].update(members)
-
-
-def _code(*members: tuple[str, Any]) -> Change:
-    return _set("code", code_tar(*members))
-
-
-def _link(kind: bytes, target: str) -> tarfile.TarInfo:
-    member = tarfile.TarInfo()
-    member.type, member.linkname = kind, target
-    return member
-
-
-def _members(change: Callable[[list[tuple[str, bytes]]], Any]) -> Change:
-    return _set("change_members", change)
 
 
 def _flip_last_blob(members: list[tuple[str, bytes]]) -> None:
@@ -158,20 +112,8 @@ def _overlap(parts: Parts) -> None:
     parts.index["regions"].insert(1, region(0x7F1000001000, 4096, [fill(0, 4096)], []))
 
 
-def _mapped_twice(**members: Any) -> Change:
-    """Region 2, and region 3, which is a second mapping of its first half; `members` are changed in the latter."""
-
-    def change(parts: Parts) -> None:
-        original = region(0x7F4000000000, 8192, [fill(0, 8192)], []) | {"kind": "vmem"}
-        alias = region(0x7F5000000000, 4096, [], []) | {"kind": "vmem", "alias_of": 2}
-        parts.index["regions"] += [original, alias | members]
-        parts.config.update(requires=["alias"])
-
-    return change
-
-
 def _mapped_twice_unsaid(parts: Parts) -> None:
-    _mapped_twice()(parts)
+    mapped_twice()(parts)
     parts.config.update(requires=[])
 
 
@@ -192,35 +134,6 @@ def _shuffle(width: int, *, said: bool = True, tail: int = 0, **members: Any) ->
         parts.config.update(requires=["shuffle"] if said else [])
 
     return change
-
-
-_BARRIER = {"type": "and", "barrier": True, "waits_for": [0, 1]}
-
-
-def _sequence(change: Change = lambda parts: None, *, states: str = "each") -> Change:
-    """Three dispatches: scale twice, then a kernel of another code object, whose variable is region 2."""
-
-    def make(parts: Parts) -> None:
-        parts.more_hsacos = [b"\x7fELF" + bytes(124)]
-        other = {"digest": "sha256:" + sha256(parts.more_hsacos[0]), "size": 128, "load_va": 0x7F0000010000}
-        first = {name: parts.capture[name] for name in ("kernel", "dispatch", "kernarg", "code_object")}
-        third = copy.deepcopy(first)
-        third["code_object"].update(other)
-        third["kernel"].update(name="_Z3addPfi", symbol="_Z3addPfi.kd", demangled="add(float*, int)")
-        later = [{**copy.deepcopy(first), "barriers_before": []}, {**third, "barriers_before": [dict(_BARRIER)]}]
-        parts.capture["sequence"] = {"states": states, "later": later}
-        regions = parts.index["regions"]
-        regions.append(
-            region(0x7F4000000000, 64, [fill(0, 64)], []) | {"kind": "variable", "symbol": "bias", "step": 2}
-        )
-        if states == "each":
-            changed = regions[0]["post"][0]
-            for node in regions:
-                node["between"] = [[], [changed] if node is regions[0] else []]
-        parts.config.update(requires=["sequence"])
-        change(parts)
-
-    return make
 
 
 def _later(number: int, part: str | None = None, **members: Any) -> Change:
@@ -254,9 +167,9 @@ def _referrer() -> Change:
     raw = dump({"schemaVersion": 2, "artifactType": "application/spdx+json"})
 
     def change(parts: Parts) -> None:
-        _members(lambda members: members.append(("blobs/sha256/" + sha256(raw), raw)))(parts)
+        members(lambda members: members.append(("blobs/sha256/" + sha256(raw), raw)))(parts)
         node = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": "application/spdx+json"}
-        _manifests(lambda nodes: nodes.append({**node, "digest": "sha256:" + sha256(raw), "size": len(raw)}))(parts)
+        manifests(lambda nodes: nodes.append({**node, "digest": "sha256:" + sha256(raw), "size": len(raw)}))(parts)
 
     return change
 
@@ -265,177 +178,178 @@ VALID: tuple[Case, ...] = (
     Case("minimal", _no_source),
     Case("with-source", lambda parts: None),
     Case("unknown-members-are-ignored", lambda parts: (parts.config.update(later=1), parts.capture.update(later=[1]))),
-    Case("minor-version", _config(specVersion="1.9")),
-    Case("no-changed-chunk", _region(0, post=[])),
-    Case("faulted", _capture("outcome", status="fault", fault_va=4096)),
-    Case("mapped-twice", _mapped_twice()),
-    Case("sequence", _sequence(states="end")),
-    Case("sequence-with-every-state", _sequence()),
+    Case("minor-version", config(specVersion="1.9")),
+    Case("no-changed-chunk", region_of(0, post=[])),
+    Case("faulted", capture("outcome", status="fault", fault_va=4096)),
+    Case("mapped-twice", mapped_twice()),
+    Case("sequence", sequence(states="end")),
+    Case("sequence-with-every-state", sequence()),
     *(Case(f"shuffled-by-{width}", _shuffle(width)) for width in (2, 4, 8)),
     Case("shuffled-with-a-rest", _shuffle(8, tail=5)),
-    Case("shuffled-by-1", _chunk("pre", 0, w=1)),
+    Case("shuffled-by-1", chunk("pre", 0, w=1)),
     Case("referrer-in-the-layout", _referrer()),
-    Case("unused-layout-blob", _members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
+    Case("unused-layout-blob", members(lambda m: m.append(("blobs/sha256/" + sha256(b"x"), b"x")))),
+    *more_cases.VALID,
 )
 
 VERSIONS = (
-    Case("spec-major-2", _config(specVersion="2.0"), "bundle.unsupported-version"),
-    Case("config-schema-2", _config(schema="kerncap.config/2"), "bundle.unsupported-version"),
+    Case("spec-major-2", config(specVersion="2.0"), "bundle.unsupported-version"),
+    Case("config-schema-2", config(schema="kerncap.config/2"), "bundle.unsupported-version"),
     Case("index-schema-2", lambda p: p.index.update(schema="kerncap.index/2"), "bundle.unsupported-version"),
     Case("capture-schema-2", lambda p: p.capture.update(schema="kerncap.capture/2"), "bundle.unsupported-version"),
     Case(
         "artifact-type-v2",
-        _manifest(lambda m: m.update(artifactType="application/vnd.kerncap.bundle.v2")),
+        manifest(lambda m: m.update(artifactType="application/vnd.kerncap.bundle.v2")),
         "bundle.unsupported-version",
     ),
-    Case("unknown-feature", _config(requires=["time-travel"]), "bundle.unknown-feature"),
-    Case("unknown-layer-type", _layer(0, mediaType="application/vnd.kerncap.x.v7"), "bundle.unknown-media-type"),
-    Case("not-a-kerncap-manifest", _manifest(lambda m: m.update(artifactType="application/x")), "bundle.not-a-bundle"),
+    Case("unknown-feature", config(requires=["time-travel"]), "bundle.unknown-feature"),
+    Case("unknown-layer-type", layer(0, mediaType="application/vnd.kerncap.x.v7"), "bundle.unknown-media-type"),
+    Case("not-a-kerncap-manifest", manifest(lambda m: m.update(artifactType="application/x")), "bundle.not-a-bundle"),
 )
 
 _MANIFEST = (
-    Case("manifest-not-json", _set("change_manifest_json", lambda d: d[:-1]), "bundle.malformed"),
-    Case("manifest-without-layers", _manifest(lambda m: m.pop("layers")), "bundle.malformed"),
-    Case("layer-twice", _manifest(lambda m: m["layers"].append(m["layers"][-1])), "bundle.malformed"),
-    Case("no-hsaco", _manifest(lambda m: m["layers"].pop(2)), "bundle.malformed"),
-    Case("titles-collide", _manifest(_same_title), "bundle.malformed"),
-    Case("title-is-a-path", _layer(0, annotations=_TITLE_PATH), "bundle.hostile-path"),
-    Case("digest-is-a-path", _layer(-1, digest="sha256:../../../etc/passwd"), "bundle.malformed"),
-    Case("sha512", _layer(-1, digest="sha512:" + "0" * 128), "bundle.malformed"),
-    Case("blob-size-huge", _layer(-1, size=1 << 50), "bundle.limit"),
-    Case("blob-size-negative", _layer(-1, size=-1), "bundle.limit"),
-    Case("chunk-layer-left-out", _manifest(lambda m: m["layers"].pop()), "bundle.inconsistent"),
+    Case("manifest-not-json", set_to("change_manifest_json", lambda d: d[:-1]), "bundle.malformed"),
+    Case("manifest-without-layers", manifest(lambda m: m.pop("layers")), "bundle.malformed"),
+    Case("layer-twice", manifest(lambda m: m["layers"].append(m["layers"][-1])), "bundle.malformed"),
+    Case("no-hsaco", manifest(lambda m: m["layers"].pop(2)), "bundle.malformed"),
+    Case("titles-collide", manifest(_same_title), "bundle.malformed"),
+    Case("title-is-a-path", layer(0, annotations=_TITLE_PATH), "bundle.hostile-path"),
+    Case("digest-is-a-path", layer(-1, digest="sha256:../../../etc/passwd"), "bundle.malformed"),
+    Case("sha512", layer(-1, digest="sha512:" + "0" * 128), "bundle.malformed"),
+    Case("blob-size-huge", layer(-1, size=1 << 50), "bundle.limit"),
+    Case("blob-size-negative", layer(-1, size=-1), "bundle.limit"),
+    Case("chunk-layer-left-out", manifest(lambda m: m["layers"].pop()), "bundle.inconsistent"),
 )
 
 _HALF = b',"a":"\\ud800"}'
 _CONFIG = (
-    Case("config-not-json", _set("change_config_json", lambda d: b"\xff" + d), "bundle.malformed"),
-    Case("config-nan", _set("change_config_json", lambda d: b'{"a":NaN}'), "bundle.malformed"),
-    Case("config-key-twice", _set("change_config_json", lambda d: b'{"a":1,"a":2}'), "bundle.malformed"),
-    Case("config-half-a-character", _set("change_config_json", lambda d: d[:-1] + _HALF), "bundle.malformed"),
-    Case("config-nested-deeply", _set("change_config_json", lambda d: _DEEP), "bundle.malformed"),
-    Case("config-too-big", _config(padding="x" * (300 << 10)), "bundle.limit"),
-    Case("config-without-requires", _config(requires=None), "bundle.malformed"),
-    Case("config-target-lies", _config(target="gfx90a"), "bundle.inconsistent"),
-    Case("config-summary-lies", _config(summary=_SUMMARY), "bundle.inconsistent"),
+    Case("config-not-json", set_to("change_config_json", lambda d: b"\xff" + d), "bundle.malformed"),
+    Case("config-nan", set_to("change_config_json", lambda d: b'{"a":NaN}'), "bundle.malformed"),
+    Case("config-key-twice", set_to("change_config_json", lambda d: b'{"a":1,"a":2}'), "bundle.malformed"),
+    Case("config-half-a-character", set_to("change_config_json", lambda d: d[:-1] + _HALF), "bundle.malformed"),
+    Case("config-nested-deeply", set_to("change_config_json", lambda d: _DEEP), "bundle.malformed"),
+    Case("config-too-big", config(padding="x" * (300 << 10)), "bundle.limit"),
+    Case("config-without-requires", config(requires=None), "bundle.malformed"),
+    Case("config-target-lies", config(target="gfx90a"), "bundle.inconsistent"),
+    Case("config-summary-lies", config(summary=_SUMMARY), "bundle.inconsistent"),
     Case("alias-unsaid", _mapped_twice_unsaid, "bundle.inconsistent"),
     Case("shuffle-unsaid", _shuffle(2, said=False), "bundle.inconsistent"),
-    Case("sequence-unsaid", _sequence(_config(requires=[])), "bundle.inconsistent"),
-    Case("code-object-of-no-dispatch", _set("more_hsacos", [b"\x7fELF"]), "bundle.inconsistent"),
-    Case("code-object-left-out", _sequence(_set("more_hsacos", [])), "bundle.inconsistent"),
+    Case("sequence-unsaid", sequence(config(requires=[])), "bundle.inconsistent"),
+    Case("code-object-of-no-dispatch", set_to("more_hsacos", [b"\x7fELF"]), "bundle.inconsistent"),
+    Case("code-object-left-out", sequence(set_to("more_hsacos", [])), "bundle.inconsistent"),
 )
 
 _BARRIER_OF_ITSELF = {"type": "and", "barrier": True, "waits_for": [2]}
 _ISA = "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"
 
 SEQUENCE = (
-    Case("sequence-empty", _sequence(lambda p: p.capture["sequence"].update(later=[])), "bundle.malformed"),
-    Case("sequence-states-unknown", _sequence(lambda p: p.capture["sequence"].update(states="x")), "bundle.malformed"),
-    Case("sequence-grid-zero", _sequence(_later(1, "dispatch", grid=[0, 1, 1])), "bundle.malformed"),
-    Case("sequence-kernarg-size-lies", _sequence(_later(0, "kernarg", size=17)), "bundle.malformed"),
-    Case("sequence-without-barriers", _sequence(_later(0, barriers_before={})), "bundle.malformed"),
+    Case("sequence-empty", sequence(lambda p: p.capture["sequence"].update(later=[])), "bundle.malformed"),
+    Case("sequence-states-unknown", sequence(lambda p: p.capture["sequence"].update(states="x")), "bundle.malformed"),
+    Case("sequence-grid-zero", sequence(_later(1, "dispatch", grid=[0, 1, 1])), "bundle.malformed"),
+    Case("sequence-kernarg-size-lies", sequence(_later(0, "kernarg", size=17)), "bundle.malformed"),
+    Case("sequence-without-barriers", sequence(_later(0, barriers_before={})), "bundle.malformed"),
     Case(
-        "sequence-barrier-unknown", _sequence(_later(1, barriers_before=[_BARRIER | {"type": "x"}])), "bundle.malformed"
+        "sequence-barrier-unknown", sequence(_later(1, barriers_before=[BARRIER | {"type": "x"}])), "bundle.malformed"
     ),
     Case(
         "sequence-barrier-waits-for-itself",
-        _sequence(_later(1, barriers_before=[_BARRIER_OF_ITSELF])),
+        sequence(_later(1, barriers_before=[_BARRIER_OF_ITSELF])),
         "bundle.malformed",
     ),
-    Case("sequence-of-two-targets", _sequence(_later(1, "code_object", isa=_ISA)), "bundle.inconsistent"),
-    Case("variable-of-no-dispatch", _sequence(_region(2, step=3)), "bundle.inconsistent"),
-    Case("variable-of-dispatch-zero", _sequence(_region(2, step=0)), "bundle.malformed"),
-    Case("buffer-of-a-dispatch", _sequence(_region(0, step=1)), "bundle.malformed"),
-    Case("states-too-few", _sequence(_region(0, between=[[]])), "bundle.inconsistent"),
-    Case("states-unasked", _sequence(_region(0, between=[[], []]), states="end"), "bundle.inconsistent"),
-    Case("states-without-a-sequence", _region(0, between=[[]]), "bundle.inconsistent"),
-    Case("states-empty", _sequence(_region(0, between=[])), "bundle.malformed"),
+    Case("sequence-of-two-targets", sequence(_later(1, "code_object", isa=_ISA)), "bundle.inconsistent"),
+    Case("variable-of-no-dispatch", sequence(region_of(2, step=3)), "bundle.inconsistent"),
+    Case("variable-of-dispatch-zero", sequence(region_of(2, step=0)), "bundle.malformed"),
+    Case("buffer-of-a-dispatch", sequence(region_of(0, step=1)), "bundle.malformed"),
+    Case("states-too-few", sequence(region_of(0, between=[[]])), "bundle.inconsistent"),
+    Case("states-unasked", sequence(region_of(0, between=[[], []]), states="end"), "bundle.inconsistent"),
+    Case("states-without-a-sequence", region_of(0, between=[[]]), "bundle.inconsistent"),
+    Case("states-empty", sequence(region_of(0, between=[])), "bundle.malformed"),
     Case(
-        "state-is-no-pre-chunk", _sequence(_region(0, between=[[], [{"at": 64, **fill(0, 4096)}]])), "bundle.malformed"
+        "state-is-no-pre-chunk", sequence(region_of(0, between=[[], [{"at": 64, **fill(0, 4096)}]])), "bundle.malformed"
     ),
 )
 
 CAPTURE = (
-    Case("kernarg-size-lies", _capture("kernarg", size=17), "bundle.malformed"),
-    Case("argument-outside", _argument(offset=4000), "bundle.malformed"),
-    Case("argument-region-unknown", _argument(region=9), "bundle.inconsistent"),
-    Case("grid-of-two", _capture("dispatch", grid=[1, 1]), "bundle.malformed"),
-    Case("workgroup-zero", _capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
-    Case("workgroup-too-big", _capture("dispatch", workgroup=[65536, 1, 1]), "bundle.malformed"),
-    Case("grid-is-a-float", _capture("dispatch", grid=[256.0, 1, 1]), "bundle.malformed"),
-    Case("load-va-is-a-float", _capture("code_object", load_va=4096.0), "bundle.malformed"),
-    Case("kernel-half-a-character", _capture("kernel", demangled="k\ud800"), "bundle.malformed"),
-    Case("isa-of-another-maker", _capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
-    Case("write-set-outside", _capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
+    Case("kernarg-size-lies", capture("kernarg", size=17), "bundle.malformed"),
+    Case("argument-outside", argument(offset=4000), "bundle.malformed"),
+    Case("argument-region-unknown", argument(region=9), "bundle.inconsistent"),
+    Case("grid-of-two", capture("dispatch", grid=[1, 1]), "bundle.malformed"),
+    Case("workgroup-zero", capture("dispatch", workgroup=[0, 1, 1]), "bundle.malformed"),
+    Case("workgroup-too-big", capture("dispatch", workgroup=[65536, 1, 1]), "bundle.malformed"),
+    Case("grid-is-a-float", capture("dispatch", grid=[256.0, 1, 1]), "bundle.malformed"),
+    Case("load-va-is-a-float", capture("code_object", load_va=4096.0), "bundle.malformed"),
+    Case("kernel-half-a-character", capture("kernel", demangled="k\ud800"), "bundle.malformed"),
+    Case("isa-of-another-maker", capture("code_object", isa="nvptx64-x"), "bundle.malformed"),
+    Case("write-set-outside", capture("write_set", written=[[0, 8000, 4096]]), "bundle.inconsistent"),
 )
 
 INDEX = (
-    Case("index-bomb", _set("change_index_layer", lambda d: frame(b" " * (80 * MIB))), "bundle.limit"),
-    Case("index-not-zstd", _set("change_index_layer", lambda d: b"plain" + d), "bundle.corrupt"),
-    Case("index-cut", _set("change_index_layer", lambda d: d[:-9]), "bundle.malformed"),
-    Case("region-kind-unknown", _region(0, kind="quantum"), "bundle.unknown-kind"),
-    Case("segment-unknown", _region(0, segment="moon"), "bundle.unknown-kind"),
-    Case("chunk-kind-unknown", _chunk("pre", 0, k="lz4"), "bundle.unknown-kind"),
+    Case("index-bomb", set_to("change_index_layer", lambda d: frame(b" " * (80 * MIB))), "bundle.limit"),
+    Case("index-not-zstd", set_to("change_index_layer", lambda d: b"plain" + d), "bundle.corrupt"),
+    Case("index-cut", set_to("change_index_layer", lambda d: d[:-9]), "bundle.malformed"),
+    Case("region-kind-unknown", region_of(0, kind="quantum"), "bundle.unknown-kind"),
+    Case("segment-unknown", region_of(0, segment="moon"), "bundle.unknown-kind"),
+    Case("chunk-kind-unknown", chunk("pre", 0, k="lz4"), "bundle.unknown-kind"),
     Case("width-unknown", _shuffle(2, w=16), "bundle.unknown-kind"),
     Case("width-zero", _shuffle(2, w=0), "bundle.unknown-kind"),
     Case("width-of-64-bits", _shuffle(2, w=(1 << 32) + 2), "bundle.unknown-kind"),
     Case("width-negative", _shuffle(2, w=-2), "bundle.malformed"),
     Case("width-a-float", _shuffle(2, w=2.0), "bundle.malformed"),
     Case("width-null", _shuffle(2, w=None), "bundle.malformed"),
-    Case("width-of-a-fill", _chunk("pre", 1, w=2), "bundle.malformed"),
-    Case("region-size-huge", _region(0, size=1 << 60), "bundle.malformed"),
-    Case("region-size-zero", _region(0, size=0), "bundle.malformed"),
-    Case("region-behind-address-space", _region(1, va=(1 << 64) - 8), "bundle.malformed"),
-    Case("region-at-zero", _region(0, va=0), "bundle.malformed"),
-    Case("region-agent-null", _region(0, agent=None), "bundle.malformed"),
-    Case("region-agent-huge", _region(0, agent=1 << 32), "bundle.malformed"),
-    Case("symbol-empty", _region(0, symbol=""), "bundle.malformed"),
-    Case("symbol-with-nul", _region(1, symbol="a\0b"), "bundle.malformed"),
-    Case("symbol-too-long", _region(1, symbol="s" * 65537), "bundle.malformed"),
+    Case("width-of-a-fill", chunk("pre", 1, w=2), "bundle.malformed"),
+    Case("region-size-huge", region_of(0, size=1 << 60), "bundle.malformed"),
+    Case("region-size-zero", region_of(0, size=0), "bundle.malformed"),
+    Case("region-behind-address-space", region_of(1, va=(1 << 64) - 8), "bundle.malformed"),
+    Case("region-at-zero", region_of(0, va=0), "bundle.malformed"),
+    Case("region-agent-null", region_of(0, agent=None), "bundle.malformed"),
+    Case("region-agent-huge", region_of(0, agent=1 << 32), "bundle.malformed"),
+    Case("symbol-empty", region_of(0, symbol=""), "bundle.malformed"),
+    Case("symbol-with-nul", region_of(1, symbol="a\0b"), "bundle.malformed"),
+    Case("symbol-too-long", region_of(1, symbol="s" * 65537), "bundle.malformed"),
     Case("regions-overlap", _overlap, "bundle.malformed"),
     Case("regions-unsorted", lambda p: p.index["regions"].reverse(), "bundle.malformed"),
-    Case("variable-without-symbol", _region(1, symbol=None), "bundle.malformed"),
-    Case("symbol-of-no-variable", _region(0, symbol="x"), "bundle.malformed"),
+    Case("variable-without-symbol", region_of(1, symbol=None), "bundle.malformed"),
+    Case("symbol-of-no-variable", region_of(0, symbol="x"), "bundle.malformed"),
     Case("pre-has-a-gap", lambda p: p.index["regions"][0]["pre"].pop(), "bundle.malformed"),
-    Case("pre-too-long", _chunk("pre", 1, l=8192), "bundle.malformed"),
-    Case("post-is-no-pre-chunk", _chunk("post", 0, at=64), "bundle.malformed"),
-    Case("chunk-behind-blob", _chunk("pre", 0, n=1 << 20), "bundle.malformed"),
+    Case("pre-too-long", chunk("pre", 1, l=8192), "bundle.malformed"),
+    Case("post-is-no-pre-chunk", chunk("post", 0, at=64), "bundle.malformed"),
+    Case("chunk-behind-blob", chunk("pre", 0, n=1 << 20), "bundle.malformed"),
     Case("chunk-longer-than-a-frame-can-be", _first_frame(lambda data: data + bytes(9000)), "bundle.malformed"),
     Case("blob-of-no-bytes", _empty_blob, "bundle.malformed"),
-    Case("chunk-blob-unknown", _chunk("pre", 0, b=5), "bundle.malformed"),
-    Case("chunk-offset-negative", _chunk("pre", 0, o=-1), "bundle.malformed"),
-    Case("chunk-length-float", _chunk("pre", 0, l=4096.0), "bundle.malformed"),
-    Case("chunk-digest-short", _chunk("pre", 0, h="ab"), "bundle.malformed"),
-    Case("alias-of-nothing", _mapped_twice(alias_of=4), "bundle.malformed"),
-    Case("alias-of-itself", _mapped_twice(alias_of=3), "bundle.malformed"),
-    Case("alias-of-a-pool", _mapped_twice(alias_of=0), "bundle.malformed"),
-    Case("alias-too-large", _mapped_twice(size=12288), "bundle.malformed"),
-    Case("alias-with-chunks", _mapped_twice(pre=[fill(0, 4096)]), "bundle.malformed"),
-    Case("alias-null", _mapped_twice(alias_of=None), "bundle.malformed"),
-    Case("record-holds-more", _set("change_index_json", _more_record), "bundle.malformed"),
+    Case("chunk-blob-unknown", chunk("pre", 0, b=5), "bundle.malformed"),
+    Case("chunk-offset-negative", chunk("pre", 0, o=-1), "bundle.malformed"),
+    Case("chunk-length-float", chunk("pre", 0, l=4096.0), "bundle.malformed"),
+    Case("chunk-digest-short", chunk("pre", 0, h="ab"), "bundle.malformed"),
+    Case("alias-of-nothing", mapped_twice(alias_of=4), "bundle.malformed"),
+    Case("alias-of-itself", mapped_twice(alias_of=3), "bundle.malformed"),
+    Case("alias-of-a-pool", mapped_twice(alias_of=0), "bundle.malformed"),
+    Case("alias-too-large", mapped_twice(size=12288), "bundle.malformed"),
+    Case("alias-with-chunks", mapped_twice(pre=[fill(0, 4096)]), "bundle.malformed"),
+    Case("alias-null", mapped_twice(alias_of=None), "bundle.malformed"),
+    Case("record-holds-more", set_to("change_index_json", _more_record), "bundle.malformed"),
 )
 
 _LAYOUT = (
-    Case("layout-version-2", _members(lambda m: m.__setitem__(0, _LAYOUT_2)), "bundle.unsupported-version"),
-    Case("layout-without-mark", _members(lambda m: m.pop(0)), "bundle.not-a-bundle"),
-    Case("member-outside", _members(lambda m: m.append(("../escaped", b"x"))), "bundle.hostile-path"),
-    Case("member-absolute", _members(lambda m: m.append(("/etc/escaped", b"x"))), "bundle.hostile-path"),
-    Case("two-manifests-without-tags", _manifests(lambda nodes: nodes.append(nodes[0])), "bundle.malformed"),
-    Case("no-manifests", _manifests(list.clear), "bundle.malformed"),
-    Case("layout-annotations-list", _manifest_node(annotations=[1]), "bundle.malformed"),
-    Case("layout-tag-object", _manifest_node(annotations={_REF_NAME: {}}), "bundle.malformed"),
-    Case("layout-digest-upper-case", _manifest_node(digest="sha256:" + "A" * 64), "bundle.malformed"),
-    Case("layout-sha512", _manifest_node(digest="sha512:" + "a" * 128), "bundle.malformed"),
-    Case("member-twice", _members(lambda m: m.append(m[-1])), "bundle.hostile-path"),
-    Case("missing-chunk-blob", _members(lambda m: m.pop()), "bundle.missing-blob", "verify"),
-    Case("missing-config", _members(lambda m: m.pop(3)), "bundle.missing-blob"),
+    Case("layout-version-2", members(lambda m: m.__setitem__(0, _LAYOUT_2)), "bundle.unsupported-version"),
+    Case("layout-without-mark", members(lambda m: m.pop(0)), "bundle.not-a-bundle"),
+    Case("member-outside", members(lambda m: m.append(("../escaped", b"x"))), "bundle.hostile-path"),
+    Case("member-absolute", members(lambda m: m.append(("/etc/escaped", b"x"))), "bundle.hostile-path"),
+    Case("two-manifests-without-tags", manifests(lambda nodes: nodes.append(nodes[0])), "bundle.malformed"),
+    Case("no-manifests", manifests(list.clear), "bundle.malformed"),
+    Case("layout-annotations-list", manifest_node(annotations=[1]), "bundle.malformed"),
+    Case("layout-tag-object", manifest_node(annotations={_REF_NAME: {}}), "bundle.malformed"),
+    Case("layout-digest-upper-case", manifest_node(digest="sha256:" + "A" * 64), "bundle.malformed"),
+    Case("layout-sha512", manifest_node(digest="sha512:" + "a" * 128), "bundle.malformed"),
+    Case("member-twice", members(lambda m: m.append(m[-1])), "bundle.hostile-path"),
+    Case("missing-chunk-blob", members(lambda m: m.pop()), "bundle.missing-blob", "verify"),
+    Case("missing-config", members(lambda m: m.pop(3)), "bundle.missing-blob"),
 )
 
 _CONTENT = (
-    Case("bit-flip-in-chunk", _members(_flip_last_blob), "bundle.digest-mismatch", "verify"),
-    Case("content-digest-lies", _set("content_digest", "sha256:" + "0" * 64), "bundle.inconsistent", "verify"),
-    Case("raw-digest-lies", _chunk("pre", 0, h=sha256(b"something else")), "bundle.digest-mismatch", "deep"),
-    Case("fill-lies", _chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
+    Case("bit-flip-in-chunk", members(_flip_last_blob), "bundle.digest-mismatch", "verify"),
+    Case("content-digest-lies", set_to("content_digest", "sha256:" + "0" * 64), "bundle.inconsistent", "verify"),
+    Case("raw-digest-lies", chunk("pre", 0, h=sha256(b"something else")), "bundle.digest-mismatch", "deep"),
+    Case("fill-lies", chunk("pre", 1, v=7), "bundle.digest-mismatch", "deep"),
     Case("width-lies", _shuffle(2, w=4), "bundle.digest-mismatch", "deep"),
     Case("frame-of-another-length", _frame_of_another_length, "bundle.corrupt-chunk", "deep"),
     Case("frame-without-checksum", _first_frame(_without_checksum), "bundle.corrupt-chunk", "deep"),
@@ -449,17 +363,17 @@ _CONTENT = (
 )
 
 _SOURCE = (
-    Case("code-outside", _code(("src/../../escaped", b"x")), "bundle.hostile-path", "verify"),
-    Case("code-absolute", _code(("/src/escaped", b"x")), "bundle.hostile-path", "verify"),
-    Case("code-makefile", _code(("Makefile", b"run:\n\ttouch owned\n")), "bundle.hostile-path", "verify"),
-    Case("code-symlink", _code(("src/link", _link(tarfile.SYMTYPE, "/etc/passwd"))), "bundle.hostile-file", "verify"),
-    Case("code-hardlink", _code(("src/link", _link(tarfile.LNKTYPE, "vfs.yaml"))), "bundle.hostile-file", "verify"),
-    Case("code-device", _code(("src/null", _link(tarfile.CHRTYPE, ""))), "bundle.hostile-file", "verify"),
-    Case("code-file-twice", _code(("src/a", b"1"), ("src/a", b"2")), "bundle.hostile-path", "verify"),
-    Case("code-file-is-a-folder", _code(("src/a", b"1"), ("src/a/b", b"2")), "bundle.hostile-path", "verify"),
-    Case("code-control-character", _code(("src/a\x1b[2Jb", b"1")), "bundle.hostile-path", "verify"),
-    Case("code-not-tar", _set("code", frame(b"x" * 2048)), "bundle.malformed", "verify"),
-    Case("code-file-missing", _code(("vfs.yaml", b"version: 0\n")), "bundle.inconsistent", "verify"),
+    Case("code-outside", code(("src/../../escaped", b"x")), "bundle.hostile-path", "verify"),
+    Case("code-absolute", code(("/src/escaped", b"x")), "bundle.hostile-path", "verify"),
+    Case("code-makefile", code(("Makefile", b"run:\n\ttouch owned\n")), "bundle.hostile-path", "verify"),
+    Case("code-symlink", code(("src/link", link(tarfile.SYMTYPE, "/etc/passwd"))), "bundle.hostile-file", "verify"),
+    Case("code-hardlink", code(("src/link", link(tarfile.LNKTYPE, "vfs.yaml"))), "bundle.hostile-file", "verify"),
+    Case("code-device", code(("src/null", link(tarfile.CHRTYPE, ""))), "bundle.hostile-file", "verify"),
+    Case("code-file-twice", code(("src/a", b"1"), ("src/a", b"2")), "bundle.hostile-path", "verify"),
+    Case("code-file-is-a-folder", code(("src/a", b"1"), ("src/a/b", b"2")), "bundle.hostile-path", "verify"),
+    Case("code-control-character", code(("src/a\x1b[2Jb", b"1")), "bundle.hostile-path", "verify"),
+    Case("code-not-tar", set_to("code", frame(b"x" * 2048)), "bundle.malformed", "verify"),
+    Case("code-file-missing", code(("vfs.yaml", b"version: 0\n")), "bundle.inconsistent", "verify"),
 )
 
 INVALID: tuple[Case, ...] = (
@@ -472,6 +386,7 @@ INVALID: tuple[Case, ...] = (
     *_LAYOUT,
     *_CONTENT,
     *_SOURCE,
+    *more_cases.INVALID,
 )
 
 

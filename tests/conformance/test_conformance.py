@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import INVALID, VALID, build
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.unpack import unpack
@@ -29,7 +30,16 @@ def _files(kind: str, *needs: str) -> list[Any]:
 def test_the_list_is_complete() -> None:
     listed = {case["file"] for case in _CASES}
     assert listed == {str(path.relative_to(_FOLDER)) for path in _FOLDER.rglob("*.kcap.tar")}
-    assert len([case for case in _CASES if case["code"]]) >= 60
+    assert len([case for case in _CASES if case["code"]]) >= 200
+    assert len([case for case in _CASES if not case["code"]]) >= 36
+
+
+def test_the_files_are_made_as_they_are(tmp_path: Path) -> None:
+    """Whoever runs the generator again changes nothing that is committed."""
+    for kind, cases in (("valid", VALID), ("invalid", INVALID)):
+        for case in cases:
+            committed = (_FOLDER / kind / f"{case.name}.kcap.tar").read_bytes()
+            assert build(case).write_tar(tmp_path / "x").read_bytes() == committed, case.name
 
 
 @pytest.mark.parametrize("case", _files("valid", "open"))

@@ -37,7 +37,7 @@ def frame(raw: bytes) -> bytes:
 def code_tar(*members: tuple[str, bytes | tarfile.TarInfo]) -> bytes:
     """A code layer with whatever members, hostile ones included."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in members:
             if isinstance(content, tarfile.TarInfo):
                 content.name = name
@@ -74,6 +74,7 @@ class Parts:
     change_manifest_json: Callable[[bytes], bytes] = lambda data: data
     change_layout_index: Callable[[dict[str, Any]], None] = lambda index: None
     change_members: Callable[[list[tuple[str, bytes]]], None] = lambda members: None
+    change_tar: Callable[[bytes], bytes] = lambda data: data
     content_digest: str | None = None
 
     def members(self) -> list[tuple[str, bytes]]:
@@ -109,7 +110,7 @@ class Parts:
 
     def write_tar(self, path: Path) -> Path:
         pieces = [header(name, len(data)) + data.ljust(padded(len(data)), b"\0") for name, data in self.members()]
-        path.write_bytes(b"".join(pieces) + END)
+        path.write_bytes(self.change_tar(b"".join(pieces) + END))
         return path
 
     def write_layout(self, path: Path) -> Path:

@@ -112,6 +112,9 @@ def test_limits_of_the_text_are_those_of_the_code() -> None:
     assert found == {
         "manifest": f"{limits.MAX_MANIFEST_BYTES >> 20} MiB",
         "config": f"{limits.MAX_CONFIG_BYTES >> 10} KiB",
+        "index.json of a layout": f"{limits.MAX_LAYOUT_INDEX_BYTES >> 20} MiB",
+        "members of a tar file": f"{limits.MAX_TAR_MEMBERS:,}",
+        "flags of a region": f"{limits.MAX_FLAGS}",
         "index layer": f"{limits.MAX_INDEX_STORED_BYTES >> 20} MiB stored, {limits.MAX_INDEX_JSON_BYTES >> 20} MiB raw",
         "blobs": f"{limits.MAX_BLOBS:,}, each {limits.MAX_BLOB_BYTES >> 20} MiB "
         f"(hsaco: {limits.MAX_HSACO_BYTES >> 30} GiB)",
