@@ -178,3 +178,18 @@ def test_a_user_without_a_home_has_no_credentials(monkeypatch: pytest.MonkeyPatc
 
 def _nobody(uid: int) -> None:
     raise KeyError(uid)
+
+
+def test_a_helper_that_hangs_is_asked_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    helper = home / "docker-credential-test"
+    helper.write_text(f"#!/bin/sh\necho x >> {home}/asked\nexec sleep 60\n")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    monkeypatch.setattr("kerncap.transport.credentials._HELPER_TIMEOUT_S", 0.5)
+    _write(home / ".docker/config.json", {"credsStore": "test"})
+    with caplog.at_level("WARNING", logger="kerncap"):
+        assert find_credentials("b.example") is None
+    assert (home / "asked").read_text() == "x\n"
+    assert "does not answer within 0.5 s" in caplog.text
