@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kerncap import proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.location import RegistryLocation, ReproducerLocation, TarLocation, parse_source
+from kerncap.bundle.location import LayoutLocation, RegistryLocation, ReproducerLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
 from kerncap.bundle.progress import ProgressCall
 from kerncap.bundle.referrers import Referrer, build_referrer, no_referrers
@@ -131,8 +132,10 @@ def trusted_source(
 
 
 def pinned(source: str, digest: str) -> str:
-    """A registry reference with the digest in it, so that a tag which moves changes nothing; others as they are."""
+    """With the digest in it, so that a tag which moves changes nothing; a tar file has one bundle and is as it is."""
     location = parse_source(source)
+    if isinstance(location, LayoutLocation):
+        return str(replace(location, digest=digest))
     if not isinstance(location, RegistryLocation):
         return source
     return f"{location.reference.partition('@')[0]}@{digest}"
@@ -161,9 +164,12 @@ def require_whole(source: str, digest: str, progress: ProgressCall) -> None:
         raise problems[0]
 
 
-def sign_with(program: str, source: str, *, key: str | None, plain_http: bool, words: Sequence[str]) -> str:
+def sign_with(
+    program: str, source: str, *, key: str | None, plain_http: bool, words: Sequence[str], say: proc.Sink
+) -> str:
     """Have cosign or notation sign REPOSITORY@DIGEST; `words` are further ones for it. Gives what was signed.
 
+    `say` gets what the program writes, on either stream: it is for the person, and no result of ours.
     A tag is never handed on: it could be moved between our look and the signature.
     Raises: UsageError `usage.signer`; HostError `host.no-signer`, `host.signer`; TransportError.
     """
@@ -189,7 +195,7 @@ def sign_with(program: str, source: str, *, key: str | None, plain_http: bool, w
     named = f"{reference.name}@{digest}"
     http = plain_http or reference.loopback
     argv = [program, "sign", *(("--key", key) if key is not None else ()), *_options(program, http), *words, named]
-    done = proc.run(argv, timeout_s=None, inherit_stdin=True, capture=False)
+    done = proc.run(argv, timeout_s=None, inherit_stdin=True, on_stdout=say, on_stderr=say)
     if not done.ok:
         raise HostError(f"{program} failed with {done.returncode}", code="host.signer", hint=typed(*argv))
     return named
