@@ -224,7 +224,9 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
     def _raise_for(self, response: requests.Response, method: str, url: str) -> None:
         status = response.status_code
         # Behind the question mark of an upload's address may stand what lets anybody write there.
-        text = f"{method} {url.partition('?')[0]}: status {status} {reason(response)}"
+        with self._connections.watched(response):
+            said_of_it = reason(response)
+        text = f"{method} {url.partition('?')[0]}: status {status} {said_of_it}"
         if status in RETRY_STATUS:
             code = "transport.rate-limit" if status == 429 else "transport.server"
             raise Failed(

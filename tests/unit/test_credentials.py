@@ -94,6 +94,29 @@ def test_challenges() -> None:
     assert parse_challenge("Negotiate") is None
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("Bearer realm=https://a.example/token,service=reg", ("bearer", "https://a.example/token", "reg")),
+        ('Bearer Realm = "https://a.example/t" , SERVICE=reg', ("bearer", "https://a.example/t", "reg")),
+        ('Bearer realm="https://a.example/t", Basic realm="other"', ("bearer", "https://a.example/t", "")),
+        (
+            'Negotiate, Bearer realm="https://a.example/t",service="r", Basic realm="o"',
+            ("bearer", "https://a.example/t", "r"),
+        ),
+        ('Bearer realm="https://a.example/t",realm="https://b.example/t"', ("bearer", "https://a.example/t", "")),
+        ('Basic realm="x", Bearer realm="y"', ("basic", "x", "")),
+        ("Bearer", ("bearer", "", "")),
+        ('Bearer realm="https://a', ("bearer", "", "")),
+    ],
+)
+def test_a_challenge_is_taken_for_what_it_says(header: str, expected: tuple[str, str, str]) -> None:
+    """Of several the first, with its own parameters."""
+    found = parse_challenge(header)
+    assert found is not None
+    assert (found.scheme, found.realm, found.service) == expected
+
+
 def test_a_token_server_without_tls_is_refused() -> None:
     def ask(*args: Any) -> Any:
         raise AssertionError("nothing may be sent there")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_registry import Fake
+from fake_registry import Fake, fake_registry
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
@@ -85,8 +85,15 @@ def test_a_slow_line_pushes_all_the_same(tmp_path: Path) -> None:
     assert sum(sent) == len(data)
 
 
-@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"])
-def test_an_answer_that_drips_comes_to_an_end(start: bytes) -> None:
+@pytest.mark.parametrize(
+    ("start", "code"),
+    [
+        (b"", "transport.timeout"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "transport.timeout"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 1000000\r\n\r\n", "transport.not-found"),
+    ],
+)
+def test_an_answer_that_drips_comes_to_an_end(start: bytes, code: str) -> None:
     """Each byte is in time, the answer never is."""
 
     def drip(connection: socket.socket) -> None:
@@ -104,7 +111,7 @@ def test_an_answer_that_drips_comes_to_an_end(start: bytes) -> None:
         before = time.monotonic()
         with pytest.raises(TransportError) as caught:
             registry.get_manifest_bytes()
-        assert caught.value.code == "transport.timeout"
+        assert caught.value.code == code
         assert time.monotonic() - before < 10
 
 
@@ -121,6 +128,26 @@ def test_an_address_that_lets_anybody_in_is_not_said(fake: Fake) -> None:
         open_any(f"{fake.host}/a/b:v1")
     assert caught.value.code == "transport.tls"
     assert "SECRET" not in str(caught.value.to_json())
+
+
+def test_a_cookie_goes_nowhere(tmp_path: Path, fake: Fake, layout: Path) -> None:
+    """Cookies know no ports: another server on the host that a redirect leads to would get it. (oras keeps none.)"""
+    name = f"{fake.host}/a/b:v1"
+    push(open_bundle(str(layout)), parse_reference(name))
+    with fake_registry() as other:
+        other.blobs = fake.blobs
+
+        def elsewhere(handler: Any) -> bool:
+            if handler.command != "GET" or "/blobs/" not in handler.path:
+                return False
+            where = f"http://{other.host}{handler.path}"
+            handler.answer(307, Location=where, Set_Cookie="session=SECRET; Path=/")
+            return True
+
+        fake.fault = elsewhere
+        assert cli.run(["pull", name, "-o", f"oci:{tmp_path}/out"]) == 0
+        assert other.count("GET", "/blobs/") > 1
+        assert not any("Cookie" in headers for _, _, headers in other.requests + fake.requests)
 
 
 # -- referrers ------------------------------------------------------------
