@@ -176,7 +176,7 @@ class LocalStore:
         node = next((node for node in nodes if node.get("digest") == digest), None)
         if node is None:
             text = f"{self.name}: no bundle in {INDEX_FILE} has this digest"
-            raise UsageError(text, code="usage.no-such-digest", hint=typed("cat", Path(self._place, INDEX_FILE)))
+            raise UsageError(text, code="usage.no-such-digest", hint=typed("kerncap", "inspect", f"oci:{self._place}"))
         return self._descriptor(node)
 
     def _descriptor(self, node: dict[str, Any]) -> Descriptor:
