@@ -156,6 +156,12 @@ def new_pair(name: str, algorithm: str, passphrase: str) -> tuple[Path, Path, st
         raise UsageError(
             f"--algorithm is {algorithm[:40]!r}", code="usage.key-type", hint=f"--algorithm {' | '.join(ALGORITHMS)}"
         )
+    if not name or name.endswith("/"):
+        raise UsageError(
+            f"--keygen is {name!r}, a name for the files is wanted",
+            code="usage.key",
+            hint=typed("kerncap", "sign", "--keygen", f"{name}maintainer"),
+        )
     key = ec.generate_private_key(ec.SECP256R1()) if algorithm == ECDSA_P256 else ed25519.Ed25519PrivateKey.generate()
     encryption = (
         serialization.BestAvailableEncryption(passphrase.encode("utf-8", "surrogateescape"))

@@ -256,3 +256,28 @@ def test_a_list_is_bounded_as_a_whole(fake: Fake, reference: str) -> None:
         referrers_of(bundle).referring_to(bundle.manifest_digest)
     assert caught.value.code == "bundle.limit"
     assert fake.count("GET", "/referrers/") < 6
+
+
+# -- what lies where a pull goes on ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linked", ["blobs", "blobs/sha256"])
+def test_an_unfinished_pull_of_somebody_else_leads_nowhere(
+    tmp_path: Path, fake: Fake, layout: Path, linked: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may have come with an archive or a clone, with links in it."""
+    name = f"{fake.host}/a/b:v1"
+    push(open_bundle(str(layout)), parse_reference(name))
+    mine = tmp_path / "mine"
+    (mine / "sha256").mkdir(parents=True)
+    for path in (mine / "letter", mine / "sha256/letter"):
+        path.write_text("dear")
+    partial = tmp_path / ".out.partial"
+    (partial / linked).parent.mkdir(parents=True)
+    (partial / linked).symlink_to(mine)
+    assert cli.run(["pull", name, "-o", f"oci:{tmp_path}/out"]) == 4
+    assert "bundle.hostile-file" in capsys.readouterr().err
+    assert sorted(str(path.relative_to(mine)) for path in mine.rglob("*")) == ["letter", "sha256", "sha256/letter"]
+    assert not (tmp_path / "out").exists()
+    # What was there is gone: the next one begins anew.
+    assert cli.run(["pull", name, "-o", f"oci:{tmp_path}/out"]) == 0

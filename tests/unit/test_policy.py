@@ -193,6 +193,18 @@ def test_a_public_key_is_no_private_one_that_others_can_read(
     assert "chmod" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["", "keys/"])
+def test_keys_have_a_name(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else they would be hidden files."""
+    (tmp_path / "keys").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert cli.run(["sign", "--keygen", name]) == 2
+        said = capsys.readouterr().err
+        assert cli.run(said.partition("hint: ")[2].split()[1:]) == 0
+    assert not list(tmp_path.rglob(".*"))
+
+
 # -- what lies beside a good signature ------------------------------------------------------------
 
 
