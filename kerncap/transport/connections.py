@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from http.client import HTTPException
@@ -33,6 +34,7 @@ class Connections:
         self._lock = threading.Lock()
         self._open: weakref.WeakSet[Any] = weakref.WeakSet()
         self._cut = False
+        self._patrol = Patrol(self.patience.piece_s)
         for scheme in ("http", "https"):
             session.mount(f"{scheme}://", _Adapter(self))
 
@@ -51,11 +53,11 @@ class Connections:
 
     def watched(self, response: requests.Response) -> Watched:
         """Around each read of a piece of this answer."""
-        return Watched(response.raw.connection, self.patience.piece_s)
+        return Watched(self._patrol, response.raw.connection)
 
     def head_of(self, connection: Any, read_head: Callable[[], Any]) -> Any:
         """The head of an answer, which can drip as well as the rest. Raises: TimeoutError."""
-        watched = Watched(connection, self.patience.piece_s)
+        watched = Watched(self._patrol, connection)
         try:
             with watched:
                 return read_head()
@@ -68,26 +70,57 @@ class Connections:
 class Watched:
     """Cuts a connection that takes too long for one thing: `too_slow` says so afterwards."""
 
-    def __init__(self, connection: Any, limit_s: float) -> None:
+    def __init__(self, patrol: Patrol, connection: Any) -> None:
+        self._patrol = patrol
         self._connection = connection  # None: the answer is whole already
-        self._limit_s = limit_s
-        self._timer: threading.Timer | None = None
+        self.since_s = 0.0
         self.too_slow = False
 
     def __enter__(self) -> None:
-        self._timer = threading.Timer(self._limit_s, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        self.since_s = time.monotonic()
+        self._patrol.add(self)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        assert self._timer is not None
-        self._timer.cancel()
+        self._patrol.remove(self)
 
-    def _end(self) -> None:
+    def cut(self) -> None:
         self.too_slow = True
         _shut(self._connection)
+
+
+class Patrol:
+    """One thread that looks at everything that is waited for, while there is something: a thread for each piece of each
+    answer would take longer than the piece."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._lock = threading.Lock()
+        self._watched: set[Watched] = set()
+        self._walks = False
+
+    def add(self, watched: Watched) -> None:
+        with self._lock:
+            self._watched.add(watched)
+            if not self._walks:
+                self._walks = True
+                threading.Thread(target=self._walk, name="kerncap-patrol", daemon=True).start()
+
+    def remove(self, watched: Watched) -> None:
+        with self._lock:
+            self._watched.discard(watched)
+
+    def _walk(self) -> None:
+        while True:
+            time.sleep(min(1.0, self._limit_s / 4))
+            with self._lock:
+                if not self._watched:
+                    self._walks = False
+                    return
+                for one in self._watched:
+                    if time.monotonic() - one.since_s > self._limit_s:
+                        one.cut()
 
 
 def _shut(connection: Any) -> None:
