@@ -16,7 +16,7 @@ from kerncap import proc
 from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, RegistryLocation, ReproducerLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
-from kerncap.bundle.progress import ProgressCall
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.referrers import Referrer, build_referrer, no_referrers
 from kerncap.bundle.store import LayoutStore, LocalStore
 from kerncap.bundle.verify import verify
@@ -28,7 +28,7 @@ from kerncap.transport import open_place, referrers_in, referrers_of
 from kerncap.trust import kinds
 from kerncap.trust.envelope import DSSE, IN_TOTO, build_statement, sign
 from kerncap.trust.examine import predicate_of_signature, require_signature
-from kerncap.trust.keys import PrivateKey, PublicKey
+from kerncap.trust.keys import PrivateKey, PublicKey, load_public_keys
 from kerncap.trust.provenance import predicate_of_provenance
 from kerncap.trust.sbom import document_of_sbom, to_bytes
 from kerncap.trust.verdicts import RuntimeImage, predicate_of_verdict
@@ -162,6 +162,16 @@ def require_whole(source: str, digest: str, progress: ProgressCall) -> None:
     problems = verify(bundle, progress=progress).problems
     if problems:
         raise problems[0]
+
+
+def require_trusted(source: str, keys: Sequence[Path]) -> str:
+    """How to name a bundle on this machine from now on: signed by one of the keys, and whole.
+
+    Raises: as trusted_source and require_whole.
+    """
+    named, digest, _ = trusted_source(source, load_public_keys(keys), plain_http=False)
+    require_whole(named, digest, no_progress)
+    return named
 
 
 def sign_with(

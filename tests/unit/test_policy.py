@@ -19,12 +19,14 @@ from kerncap.bundle.manifest import OCI_MANIFEST, REF_NAME
 from kerncap.bundle.seal import seal
 from kerncap.cli import main as cli
 from kerncap.cli import trusted as trusted_module
+from kerncap.errors import TrustError
 from kerncap.runtime.containers.job import Job
 from kerncap.runtime.containers.line import mounts_of
 from kerncap.transport import open_any, push
 from kerncap.transport.reference import parse_reference
 from kerncap.trust.keys import PrivateKey, load_public_keys
 from kerncap.workflows import trust
+from kerncap.workflows.session import Session
 
 pytestmark = pytest.mark.usefixtures("nothing_of_the_user")
 
@@ -80,6 +82,15 @@ def test_every_command_that_uses_a_bundle_has_the_policy(
         assert cli.run([*words, "--key", public]) == 4, words
         assert "trust.unsigned" in capsys.readouterr().err
         assert not Path(out).exists()
+
+
+def test_a_session_has_the_policy(layout: Path, key: PrivateKey, public: str) -> None:
+    for name in (str(layout), f"oci:{layout}"):
+        with pytest.raises(TrustError) as caught:
+            Session(name, device="vgpu:gfx942", keys=[public])
+        assert caught.value.code == "trust.unsigned"
+    trust.attach_signature(open_bundle(str(layout)), key)
+    assert trust.require_trusted(str(layout), [Path(public)]).startswith(f"oci:{layout}@sha256:")
 
 
 def test_what_is_signed_is_unpacked_and_copied(
