@@ -102,6 +102,8 @@ class TransportError(KerncapError):
 
     exit_code = 7
     general_hint = "curl -sv http://HOST/v2/"
+    status: int | None = None
+    """Of the registry's answer, where there was one."""
 
 
 class CompileError(KerncapError):

@@ -27,7 +27,7 @@ from typing import IO
 from kerncap.bundle.files import open_regular, read_pieces
 from kerncap.bundle.manifest import Descriptor, is_digest
 from kerncap.bundle.sink import Sink
-from kerncap.bundle.store import BlobLocation
+from kerncap.bundle.store import LAYOUT_FILE, BlobLocation
 from kerncap.errors import FULL_ERRORS, PERMISSION_ERRORS, BundleError, HostError, KerncapError, UsageError
 
 FOLDER_VARIABLE = "KERNCAP_CACHE_DIR"
@@ -101,6 +101,9 @@ class BlobCache:
         self._lock = threading.Lock()
         self._off = self.limit_bytes == 0
         self._total: int | None = None
+        self._not_ours = self._why_not_ours()
+        if self._not_ours is not None:
+            self._give_up(self._not_ours)
 
     def take(self, sink: Sink, blob: Descriptor) -> bool:
         """Link or copy the blob into the sink, if it is here and right; a damaged one is removed."""
@@ -159,12 +162,21 @@ class BlobCache:
     def prune(self, to_bytes: int) -> Pruned:
         """Remove the least recently used blobs until `to_bytes` are left, and what killed commands left half-written.
 
-        Raises: OSError.
+        Raises: OSError; HostError `host.no-cache`.
         """
+        if self._not_ours is not None:
+            raise HostError(self._not_ours, code="host.no-cache", hint=f"export {FOLDER_VARIABLE}=DIR")
         if not self._blobs.is_dir():
             return Pruned(0, 0, 0)
         with self._locked(fcntl.LOCK_EX):
             return self._prune(to_bytes)
+
+    def _why_not_ours(self) -> str | None:
+        """Blobs are removed here: those of a bundle, which a link or a variable led to, are not for that."""
+        links = [path for path in (self._blobs.parent, self._blobs) if path.is_symlink()]
+        if links:
+            return f"{self.folder} is no cache: {links[0]} is a link"
+        return f"{self.folder} is no cache: it is a bundle" if (self.folder / LAYOUT_FILE).exists() else None
 
     def _prune(self, to_bytes: int) -> Pruned:
         removed_blobs = removed_bytes = 0

@@ -30,5 +30,6 @@ MAX_CODE_PATH_BYTES = 4096
 MAX_TAR_MEMBERS = MAX_BLOBS + 64
 MAX_REFERRERS = 1000  # of one bundle, and what refers to these
 MAX_REFERRER_BLOB_BYTES = 256 << 20
+MAX_REFERRERS_READ_BYTES = 64 << 20  # of manifests and envelopes together, to find out who signed a bundle
 MAX_ENVELOPE_BYTES = 4 << 20  # a signed statement; an SBOM is not in one
 ADDRESS_SPACE_BYTES = 1 << 57  # 5-level paging: the largest user address on x86-64

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kerncap.bundle.manifest import is_digest
 from kerncap.errors import BundleError, UsageError, typed
 
 _REGISTRY = re.compile(r"(?:localhost|[^/\s@]*[.:][^/\s@]*)/[^\s]+").fullmatch
@@ -18,13 +19,14 @@ TAR_SUFFIX = ".tar"
 
 @dataclass(frozen=True, slots=True)
 class LayoutLocation:
-    """An OCI image layout directory; `tag` chooses one of several manifests."""
+    """An OCI image layout directory; `tag` chooses one of several manifests, `digest` does whatever the tags say."""
 
     path: Path
     tag: str | None = None
+    digest: str | None = None
 
     def __str__(self) -> str:
-        return f"oci:{self.path}" + (f":{self.tag}" if self.tag else "")
+        return f"oci:{self.path}" + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,15 @@ def refuse_existing(path: Path) -> None:
 
 def _layout(text: str, *, must_exist: bool) -> LayoutLocation:
     whole = Path(text)
+    named, at, digest = text.rpartition("@")
+    if at and named and is_digest(digest) and not whole.exists():
+        if must_exist:
+            return replace(_layout(named, must_exist=True), digest=digest)
+        raise UsageError(
+            f"oci:{text}: what is new has the digest that its content gives it",
+            code="usage.output-form",
+            hint=typed(f"oci:{named}"),
+        )
     head, colon, tail = text.rpartition(":")
     if colon and head and is_tag(tail) and not whole.exists():
         location = LayoutLocation(Path(head), tail)

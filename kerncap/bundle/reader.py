@@ -182,7 +182,7 @@ def local_store(location: LayoutLocation | TarLocation | ReproducerLocation) -> 
         )
     if isinstance(location, TarLocation):
         return TarStore(location.path)
-    return LayoutStore(location.path, location.tag)
+    return LayoutStore(location.path, location.tag, location.digest)
 
 
 def open_store(store: Store) -> Bundle:

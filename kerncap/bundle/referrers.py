@@ -9,6 +9,7 @@ Called by sink, transport and workflows; bundle_spec/SPEC.md, section 12, is the
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +19,22 @@ from kerncap.bundle import limits
 from kerncap.bundle.documents import canonical_json, parse_json
 from kerncap.bundle.files import alone_in, host_errors, sync_directory
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, is_digest, sha256_digest
-from kerncap.bundle.store import INDEX_FILE, LayoutStore, LocalStore, blob_name, check_digest, is_referrer
+from kerncap.bundle.store import (
+    INDEX_FILE,
+    LayoutStore,
+    LocalStore,
+    blob_name,
+    check_digest,
+    hash_location,
+    is_referrer,
+)
 from kerncap.errors import BundleError, UsageError, typed
 
 EMPTY = "application/vnd.oci.empty.v1+json"
 EMPTY_CONTENT = b"{}"
 _MAX_DEPTH = 4  # a signature of an attestation of a bundle is at 2
 _MAX_LAYERS = 256
+_BEGUN = re.compile(r"\.([0-9a-f]{64}|index\.json)\.[0-9]+\.part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +203,11 @@ def check_count(count: int, name: str) -> None:
         raise BundleError(f"{name}: more than {limits.MAX_REFERRERS} referrers", code="bundle.limit")
 
 
+def too_much(name: str) -> BundleError:
+    text = f"{name}: what refers to it has more than {limits.MAX_REFERRERS_READ_BYTES} bytes"
+    return BundleError(text, code="bundle.limit")
+
+
 class LocalReferrers:
     """Referrers in a layout directory, beside the bundle: entries of its index.json without a tag.
 
@@ -202,15 +217,17 @@ class LocalReferrers:
     def __init__(self, store: LocalStore) -> None:
         self._store = store
         self._found: dict[str, list[Referrer]] | None = None
+        self._unreadable: list[Referrer] = []
 
     @property
     def name(self) -> str:
         return self._store.name
 
     def referring_to(self, digest: str) -> list[Referrer]:
+        """With what cannot be read, which might refer to anything: whoever looks at one is told why."""
         if self._found is None:
             self._found = self._by_subject()
-        return self._found.get(digest, [])
+        return self._found.get(digest, []) + self._unreadable
 
     def manifest(self, referrer: Referrer) -> bytes:
         return self._store.read(Descriptor(referrer.media_type, referrer.digest, referrer.size))
@@ -228,18 +245,32 @@ class LocalReferrers:
     def _by_subject(self) -> dict[str, list[Referrer]]:
         nodes = [node for node in self._store.nodes() if is_referrer(node)]
         check_count(len(nodes), self.name)
+        left = limits.MAX_REFERRERS_READ_BYTES
         found: dict[str, list[Referrer]] = {}
+        self._unreadable = []
         for node in nodes:
             listed = parse_node(node, f"{self.name}: {INDEX_FILE}")
             if listed.media_type != OCI_MANIFEST:
                 continue
-            raw = self.manifest(listed)
-            what = f"{self.name}: referrer {listed.digest}"
-            # Other artifacts may lie in a layout as well.
-            if "subject" in parse_json(raw, what=what, limit=limits.MAX_MANIFEST_BYTES):
-                attached = parse_referrer(raw, what=what)
+            left -= listed.size
+            if left < 0:
+                raise too_much(self.name)
+            try:
+                attached = self._attached(listed)
+            except BundleError:
+                self._unreadable.append(listed)
+                continue
+            if attached is not None:
                 found.setdefault(attached.subject, []).append(attached.referrer)
         return found
+
+    def _attached(self, listed: Referrer) -> Attached | None:
+        """None: other artifacts may lie in a layout as well."""
+        raw = self.manifest(listed)
+        what = f"{self.name}: referrer {listed.digest}"
+        if "subject" not in parse_json(raw, what=what, limit=limits.MAX_MANIFEST_BYTES):
+            return None
+        return parse_referrer(raw, what=what)
 
 
 def no_referrers(name: str) -> UsageError:
@@ -254,11 +285,12 @@ def no_referrers(name: str) -> UsageError:
 def _attach(store: LayoutStore, raw: bytes, blobs: Mapping[str, bytes]) -> Referrer:
     referrer = parse_referrer(raw, what=f"{store.name}: new referrer").referrer
     with host_errors(store.path), alone_in(store.path):
+        _sweep(store)
         index = store.layout_index()
         check_count(1 + sum(1 for node in index["manifests"] if is_referrer(node)), store.name)
         for digest, data in {**blobs, referrer.digest: raw}.items():
             check_digest(data, digest, what=store.name)
-            if store.find(blob_name(digest)) is None:
+            if not _is_there(store, digest, len(data)):
                 _replace(store.path / blob_name(digest), data)
         if referrer.digest in (node.get("digest") for node in index["manifests"]):
             return referrer
@@ -268,6 +300,22 @@ def _attach(store: LayoutStore, raw: bytes, blobs: Mapping[str, bytes]) -> Refer
             raise BundleError(f"{store.name}: {INDEX_FILE} would have {len(data)} bytes", code="bundle.limit")
         _replace(store.path / INDEX_FILE, data)
     return referrer
+
+
+def _sweep(store: LayoutStore) -> None:
+    """What a killed command had begun: nobody else attaches now."""
+    blobs = store.path / "blobs" / "sha256"
+    linked = blobs.is_symlink() or blobs.parent.is_symlink()
+    for folder in (store.path,) if linked else (store.path, blobs):
+        for path in folder.glob(".*.part"):
+            if _BEGUN.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def _is_there(store: LayoutStore, digest: str, size: int) -> bool:
+    """Whole, too: the same signature again mends one that was damaged."""
+    found = store.find(blob_name(digest))
+    return found is not None and found.size == size and hash_location(found, what=store.name) == digest
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -6,6 +6,7 @@ same reproducer whatever the time, order, mode or user. Called by cli and workfl
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from kerncap.bundle.compression import compress_document
 from kerncap.bundle.config import Summary, build_config
 from kerncap.bundle.documents import canonical_json
 from kerncap.bundle.files import COPY_BYTES
-from kerncap.bundle.location import LayoutLocation, ReproducerLocation, TarLocation
+from kerncap.bundle.location import LayoutLocation, Location, ReproducerLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import (
     CODE,
     CONFIG,
@@ -152,14 +153,23 @@ def seal(
 
 def open_unsealed(reproducer: ReproducerLocation) -> Bundle:
     """Raises: UsageError `usage.already-sealed`; BundleError."""
+    named: Location = reproducer
+    with contextlib.suppress(UsageError):  # what is neither here nor there is said below
+        named = parse_source(str(reproducer.path))
+    if not isinstance(named, ReproducerLocation):
+        raise _already_sealed(named)
     bundle = open_bundle(reproducer)
     if bundle.sealed:
-        raise UsageError(
-            f"{reproducer} is sealed already",
-            code="usage.already-sealed",
-            hint=typed("kerncap", "push", reproducer),
-        )
+        raise _already_sealed(reproducer)
     return bundle
+
+
+def _already_sealed(bundle: Location) -> UsageError:
+    return UsageError(
+        f"{bundle} is sealed already",
+        code="usage.already-sealed",
+        hint=typed("kerncap", "copy", bundle, "bundle.kcap.tar"),
+    )
 
 
 def write_sealed(

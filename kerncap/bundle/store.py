@@ -21,7 +21,7 @@ from kerncap.bundle import limits
 from kerncap.bundle.compression import Readable
 from kerncap.bundle.documents import parse_json
 from kerncap.bundle.files import Window, host_errors, open_regular, read_exactly, read_pieces
-from kerncap.bundle.location import is_tag
+from kerncap.bundle.location import LayoutLocation, is_tag
 from kerncap.bundle.manifest import ANY_ARTIFACT_TYPE, OCI_MANIFEST, REF_NAME, Descriptor, is_digest
 from kerncap.bundle.tar import Member, read_members
 from kerncap.errors import A_NEWER_KERNCAP, BundleError, KerncapError, UsageError, typed
@@ -73,9 +73,10 @@ class Store(Protocol):
 class LocalStore:
     """What layout and tar have in common; a subclass says where a relative path lies."""
 
-    def __init__(self, name: str, tag: str | None) -> None:
+    def __init__(self, name: str, tag: str | None, digest: str | None = None) -> None:
         self.name = name
         self._tag = tag
+        self._digest = digest
 
     def find(self, relative: str) -> BlobLocation | None:
         raise NotImplementedError
@@ -167,12 +168,25 @@ class LocalStore:
                 code="bundle.not-a-bundle",
             )
         tags = [self._tag_of(node) for node in nodes]
+        if self._digest is not None:
+            return self._of_digest(nodes, self._digest)
         chosen = nodes if self._tag is None else [n for n, tag in zip(nodes, tags, strict=True) if tag == self._tag]
         known = sorted(tag for tag in tags if tag is not None and is_tag(tag))[:10]
         if len(chosen) != 1:
             raise self._no_choice(len(chosen), known)
-        node = chosen[0]
-        digest, size = node.get("digest"), node.get("size")
+        return self._descriptor(chosen[0])
+
+    def _of_digest(self, nodes: list[dict[str, Any]], digest: str) -> Descriptor:
+        """Under several tags it is the same manifest."""
+        node = next((node for node in nodes if node.get("digest") == digest), None)
+        if node is None:
+            text = f"{self.name}: no bundle in {INDEX_FILE} has this digest"
+            raise UsageError(text, code="usage.no-such-digest", hint=typed("kerncap", "inspect", f"oci:{self._place}"))
+        return self._descriptor(node)
+
+    def _descriptor(self, node: dict[str, Any]) -> Descriptor:
+        digest: Any = node.get("digest")
+        size = node.get("size")
         if not is_digest(digest) or type(size) is not int or size < 1 or node.get("mediaType") != OCI_MANIFEST:
             raise BundleError(f"{self.name}: {INDEX_FILE} has a malformed manifest entry", code="bundle.malformed")
         return Descriptor(OCI_MANIFEST, digest, size)
@@ -188,7 +202,7 @@ class LocalStore:
         """The caller's fault only when there is a tag to ask for, or none of that name."""
         if count == 0 and self._tag is not None and not known:
             text = f"{self.name}: nothing has the tag {self._tag}, nor any other"
-            return UsageError(text, code="usage.no-such-tag", hint=typed("kerncap", "inspect", f"oci:{self.name}"))
+            return UsageError(text, code="usage.no-such-tag", hint=typed("kerncap", "inspect", f"oci:{self._place}"))
         if not known or (self._tag is not None and count > 1):
             text = f"{count} manifests in {INDEX_FILE}" + (f" with tag {self._tag}" if self._tag else "")
             return BundleError(f"{self.name}: {text} and no way to tell which is meant", code="bundle.malformed")
@@ -196,15 +210,25 @@ class LocalStore:
         return UsageError(text, code="usage.no-such-tag", hint=self._how_to_choose(known[0]))
 
     def _how_to_choose(self, tag: str) -> str:
-        return typed("kerncap", "inspect", f"oci:{self.name}:{tag}")
+        return typed("kerncap", "inspect", f"oci:{self._place}:{tag}")
+
+    @property
+    def _place(self) -> str:
+        """The name without what chooses one of several."""
+        return self.name
 
 
 class LayoutStore(LocalStore):
     """A directory; nothing in it is reached through a symbolic link."""
 
-    def __init__(self, path: Path, tag: str | None = None) -> None:
-        super().__init__(str(path), tag)
+    def __init__(self, path: Path, tag: str | None = None, digest: str | None = None) -> None:
+        # As it can be typed again: without its tag it would name another bundle, or none.
+        super().__init__(str(LayoutLocation(path, tag, digest) if tag or digest else path), tag, digest)
         self.path = path
+
+    @property
+    def _place(self) -> str:
+        return str(self.path)
 
     def find(self, relative: str) -> BlobLocation | None:
         return find_file(self.path, relative, self.name)

@@ -18,6 +18,7 @@ def copy(
     ],
     recursive: RecursiveOption = False,
     mount_from: MountOption = None,
+    key: options.PolicyOption = None,
     yes: options.YesOption = False,
     plain_http: options.PlainHttpOption = False,
     as_json: options.JsonOption = False,
@@ -28,7 +29,16 @@ def copy(
     From registry to registry nothing is stored on this machine; within one registry no data moves at all.
     """
     set_verbosity(verbose)
-    sent = send("copy", source, target, mount_from=mount_from, yes=yes, plain_http=plain_http, recursive=recursive)
+    sent = send(
+        "copy",
+        source,
+        target,
+        mount_from=mount_from,
+        yes=yes,
+        plain_http=plain_http,
+        recursive=recursive,
+        policy=key,
+    )
     report(*sent, as_json=as_json)
 
 

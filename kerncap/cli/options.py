@@ -18,8 +18,8 @@ from kerncap.errors import UsageError, typed
 if TYPE_CHECKING:
     from kerncap.source.closure import SourceRequest
 
-_SEALED = "oci:DIR[:tag] or FILE.kcap.tar"
-_LOCAL = "oci:DIR[:tag], FILE.kcap.tar or a reproducer directory"
+_SEALED = "oci:DIR[:tag][@digest] or FILE.kcap.tar"
+_LOCAL = "oci:DIR[:tag][@digest], FILE.kcap.tar or a reproducer directory"
 _REFERENCE = "host[:port]/name[:tag][@digest]"
 LocalBundle = Annotated[str, typer.Argument(metavar="BUNDLE", help=f"{_LOCAL}.", autocompletion=completion.bundles)]
 AnyBundle = Annotated[
@@ -264,7 +264,9 @@ SigningKeyOption = Annotated[
 AttachableBundle = Annotated[
     str,
     typer.Argument(
-        metavar="BUNDLE", help=f"oci:DIR[:tag] or {_REFERENCE} (not a tar file).", autocompletion=completion.bundles
+        metavar="BUNDLE",
+        help=f"oci:DIR[:tag][@digest] or {_REFERENCE} (not a tar file).",
+        autocompletion=completion.bundles,
     ),
 ]
 PlainHttpOption = Annotated[

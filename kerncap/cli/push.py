@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,16 +81,21 @@ def send(
     yes: bool,
     plain_http: bool,
     recursive: bool = False,
+    policy: Sequence[Path] | None = None,
 ) -> tuple[Transferred, str]:
-    """What was moved, and the name that it has there. Asks before a bundle leaves for a registry beyond loopback."""
+    """What was moved, and the name that it has there; with a `policy` only what one of these keys signed.
+
+    Asks before a bundle leaves for a registry beyond loopback.
+    """
     from kerncap.bundle.location import RegistryLocation, parse_target
     from kerncap.cli.bundle_text import describe_secrets
-    from kerncap.transport import copy_bundle, open_any
+    from kerncap.cli.trusted import open_trusted
+    from kerncap.transport import copy_bundle
     from kerncap.transport import push as push_to
     from kerncap.transport.reference import parse_reference
 
     location = parse_target(target)
-    opened = open_any(bundle, plain_http=plain_http)
+    opened = open_trusted(bundle, policy, plain_http=plain_http)
     with progress_bar(command) as progress:
         if not isinstance(location, RegistryLocation):
             return copy_bundle(opened, location, progress=progress, recursive=recursive), str(location)

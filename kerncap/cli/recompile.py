@@ -22,6 +22,7 @@ def recompile(
     memory: options.MemoryOption = None,
     config: options.ConfigOption = None,
     programs: options.ProgramsOption = None,
+    key: options.PolicyOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -29,12 +30,14 @@ def recompile(
 
     The equivalent `docker run` line is printed on stderr.
     """
+    from kerncap.cli.trusted import trusted
     from kerncap.workflows.recompile import Sandbox, configuration_of, recompile_source
 
     set_verbosity(verbose)
     options.check_seconds("--timeout", timeout, "900")
     options.check_memory(memory)
     configuration = configuration_of(config, programs, prefix="--")
+    bundle = trusted(bundle, key, plain_http=False)
     sandbox = Sandbox(image, timeout, memory, say=lambda line: note(f"$ {line}"), configuration=configuration)
     outcome = recompile_source(bundle, output, trust=trust, sandbox=sandbox)
     if outcome.difference:

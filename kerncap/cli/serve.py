@@ -20,6 +20,7 @@ def serve(
     timeout: options.DispatchTimeoutOption = 60.0,
     only: options.OnlyOption = None,
     trust: options.TrustOption = False,
+    key: options.PolicyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document when it listens.")] = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -27,11 +28,13 @@ def serve(
 
     From Python: kerncap.connect(PATH). Ctrl-C ends it.
     """
+    from kerncap.cli.trusted import trusted
     from kerncap.workflows.serve import serve as answer_requests
     from kerncap.workflows.session import Session
 
     set_verbosity(verbose)
     options.check_seconds("--timeout", timeout, "60")
+    bundle = trusted(bundle, key, plain_http=False)
     with Session(bundle, device=device, timeout_s=timeout, only=only, trust=trust) as session:
 
         def ready() -> None:

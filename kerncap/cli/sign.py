@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kerncap.cli import options
-from kerncap.cli.output import ask_secret, note, print_json, say, set_verbosity
+from kerncap.cli.output import ask_secret, note, print_json, say, set_verbosity, to_stderr
 from kerncap.errors import UsageError, typed
 
 
@@ -19,7 +19,7 @@ def sign(
         str | None,
         typer.Argument(
             metavar="[BUNDLE]",
-            help="oci:DIR[:tag] or host[:port]/name[:tag][@digest].",
+            help="oci:DIR[:tag][@digest] or host[:port]/name[:tag][@digest].",
             autocompletion=options.completion.bundles,
         ),
     ] = None,
@@ -97,7 +97,7 @@ def _sign(bundle: str, path: Path, plain_http: bool, as_json: bool) -> None:
 def _sign_with(program: str, bundle: str, key: str | None, words: list[str], plain_http: bool, as_json: bool) -> None:
     from kerncap.workflows.trust import sign_with
 
-    named = sign_with(program, bundle, key=key, plain_http=plain_http, words=words)
+    named = sign_with(program, bundle, key=key, plain_http=plain_http, words=words, say=to_stderr)
     if as_json:
         print_json(_signed_json(bundle, named.rpartition("@")[2], None, None, program))
     else:

@@ -15,13 +15,16 @@ from kerncap.errors import typed
 def unpack(
     bundle: options.SealedBundle,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="New directory.")],
+    key: options.PolicyOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> None:
     """Open a bundle into a reproducer directory; its Makefile comes from this kerncap, never from the bundle."""
+    from kerncap.cli.trusted import trusted
     from kerncap.workflows.unpack import unpack_bundle
 
     set_verbosity(verbose)
+    bundle = trusted(bundle, key, plain_http=False)
     with progress_bar("unpack") as progress:
         opened = unpack_bundle(bundle, directory, progress=progress)
     if as_json:

@@ -19,6 +19,7 @@ from kerncap.transport.credentials import Credentials, find_credentials
 from kerncap.transport.failures import named_address
 from kerncap.transport.reference import Reference, is_loopback
 
+_PARAMETER = re.compile(r'[\s,]*([\w-]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))')  # RFC 9110, 11.2: a token or a quoted text
 _LONGEST_LIFE_S = 86_400
 _DEFAULT_LIFE_S = 60.0  # Source: distribution token specification: expires_in defaults to 60 seconds
 _RENEW_EARLY_S = 10.0
@@ -43,10 +44,15 @@ class _Token:
 
 def parse_challenge(header: str) -> Challenge | None:
     """The first Bearer or Basic challenge of a WWW-Authenticate header."""
-    match = re.search(r"(?i)(?:^|,)\s*(bearer|basic)(?:\s+|$)(.*)", header)
+    match = re.search(r"(?i)(?:^|,)\s*(bearer|basic)(?:\s+|$)", header)
     if match is None:
         return None
-    params = dict(re.findall(r'(\w+)="([^"]*)"', match[2]))
+    params: dict[str, str] = {}
+    position = match.end()
+    # Up to the next challenge, whose scheme has no equals sign behind it.
+    while param := _PARAMETER.match(header, position):
+        params.setdefault(param[1].lower(), param[2] if param[2] is not None else param[3])
+        position = param.end()
     return Challenge(match[1].lower(), params.get("realm", ""), params.get("service", ""))
 
 

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,9 +98,11 @@ def _from_document(document: dict[str, Any], host: str) -> Credentials | None:
                 return found
     store = document.get("credsStore")
     if isinstance(store, str) and store:
+        until = time.monotonic() + _HELPER_TIMEOUT_S
         for key in keys:
             found = _ask_helper(store, key)
-            if found is not None:
+            # One that hangs once hangs again.
+            if found is not None or time.monotonic() >= until:
                 return found
     return None
 
@@ -133,6 +136,8 @@ def _ask_helper(suffix: str, key: str) -> Credentials | None:
         return None
     try:
         done = proc.run([f"docker-credential-{suffix}", "get"], timeout_s=_HELPER_TIMEOUT_S, stdin=key.encode())
+        if done.timed_out:
+            raise ValueError(f"it does not answer within {_HELPER_TIMEOUT_S:g} s")
         answer = json.loads(done.stdout) if done.ok else {}
         if not isinstance(answer, dict):
             raise ValueError("its answer is no JSON object")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
 import shlex
 import threading
 import time
@@ -29,10 +30,15 @@ RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait and how often to try again, in seconds."""
+    """How long to wait and how often to try again, in seconds.
+
+    `read_s`: for the other side to send or take anything at all; `piece_s`: for a piece of an answer, which is 1 MiB or
+    all of it: a registry that sends a byte now and then would be waited for without end.
+    """
 
     connect_s: float = 4.0
     read_s: float = 60.0
+    piece_s: float = 300.0
     attempts: int = 5
     connect_attempts: int = 2
     backoff_s: float = 0.5
@@ -121,7 +127,19 @@ def network_error(url: str, error: Exception) -> TransportError:
     if isinstance(error, requests.exceptions.ConnectionError) and is_connecting(error):
         cause = str(getattr(error.args[0], "reason", error)).rpartition(": ")[2]
         return TransportError(f"{host} cannot be reached: {cause}", code="transport.unreachable", hint=hint)
-    return TransportError(f"the connection to {host} broke: {error}", code="transport.broken", hint=hint)
+    return TransportError(f"the connection to {host} broke: {said(error)}", code="transport.broken", hint=hint)
+
+
+def too_slow(url: str, limit_s: float) -> TransportError:
+    """Of an answer whose next piece did not come in time."""
+    text = f"{urlsplit(url).netloc} sends less than 1 MiB in {limit_s:g} s"
+    return TransportError(text, code="transport.timeout", hint=f"curl -sv {_root(url)}")
+
+
+def said(error: Exception) -> str:
+    """What a library says of an exchange, without what stands behind the question mark of an address in it: that may
+    let anybody read or write there."""
+    return re.sub(r"\?[^\s'\")>]+", "?...", str(error))
 
 
 def _root(url: str) -> str:

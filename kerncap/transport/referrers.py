@@ -22,6 +22,8 @@ from kerncap.transport.streams import StreamBody
 _LOG = logging.getLogger(__name__)
 _TAG_ATTEMPTS = 5
 _MOST_EMPTY_PAGES = 10
+_NO_SUCH_API = (405, 406, 501)
+"""Beside 404: how registries that came before the referrers API answer."""
 _OCTETS = "application/octet-stream"
 
 
@@ -40,8 +42,8 @@ class RegistryReferrers:
         return list_referrers(self._registry, digest)
 
     def manifest(self, referrer: Referrer) -> bytes:
-        """Raises: TransportError; BundleError `bundle.digest-mismatch`."""
-        return self._registry.get_manifest(referrer.digest, OCI_MANIFEST)
+        """No more of it than the list says it has. Raises: TransportError; BundleError `bundle.digest-mismatch`."""
+        return self._registry.get_manifest(referrer.digest, OCI_MANIFEST, limit=referrer.size)
 
     def read(self, blob: Descriptor) -> bytes:
         """Raises: TransportError; BundleError `bundle.digest-mismatch`, `bundle.missing-blob`."""
@@ -86,20 +88,23 @@ def push_referrer(registry: KerncapRegistry, raw: bytes) -> Referrer:
 
 
 def _from_api(registry: KerncapRegistry, digest: str) -> list[Referrer] | None:
-    """None: the registry has no such API."""
+    """None: the registry has no such API. All pages together are as long as a list under a tag may be."""
     url: str | None = registry.referrers_url(digest)
     found: list[Referrer] = []
     seen: set[str] = set()
+    left = MAX_MANIFEST_BYTES
     while url is not None:
         if url in seen:
             raise TransportError(f"{url}: the list of referrers goes in circles", code="transport.protocol")
         seen.add(url)
         try:
-            raw, url = registry.get_page(url, OCI_INDEX, MAX_MANIFEST_BYTES)
+            raw, url = registry.get_page(url, OCI_INDEX, left)
         except TransportError as error:
-            if error.code != "transport.not-found" or found:
+            none_such = error.code == "transport.not-found" or error.status in _NO_SUCH_API
+            if not none_such or found:
                 raise
             return None
+        left -= len(raw)
         found += _parse(raw, f"{registry.reference.name}: referrers of {digest}")
         check_count(len(found), registry.reference.name)
         if len(seen) > len(found) + _MOST_EMPTY_PAGES:

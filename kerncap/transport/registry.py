@@ -23,6 +23,8 @@ from kerncap.transport.streams import AddBytes, Body, Download, FileBody, Memory
 from kerncap.transport.wire import Wire
 
 _LOG = logging.getLogger(__name__)
+_LINK = re.compile(r'<([^>]*)>((?:\s*;\s*[^\s=;,"]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]*))?)*)')
+_RELATION = re.compile(r'(?i);\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))')
 
 
 class KerncapRegistry(Wire):
@@ -117,11 +119,14 @@ class KerncapRegistry(Wire):
         """
         return self.get_manifest(self.reference.manifest_name, OCI_MANIFEST)
 
-    def get_manifest(self, name: str, accept: str) -> bytes:
-        """The raw manifest of a tag, or of a digest, which is checked. Raises: as get_manifest_bytes."""
+    def get_manifest(self, name: str, accept: str, *, limit: int = MAX_MANIFEST_BYTES) -> bytes:
+        """The raw manifest of a tag, or of a digest, which is checked; no more than `limit` bytes are read.
+
+        Raises: as get_manifest_bytes; BundleError `bundle.limit`.
+        """
         url = self._url(self._container.manifest_url(name))
         what = f"manifest of {self.reference.name}"
-        raw: bytes = self._retry(lambda: self._get_small(url, {"Accept": accept}, MAX_MANIFEST_BYTES), what)
+        raw: bytes = self._retry(lambda: self._get_small(url, {"Accept": accept}, limit), what)
         if name.startswith("sha256:") and sha256_digest(raw) != name:
             raise digest_mismatch(f"{self.reference}: manifest", name, sha256_digest(raw))
         return raw
@@ -131,13 +136,18 @@ class KerncapRegistry(Wire):
         return f"{self._base}/v2/{self.reference.repository}/referrers/{digest}"
 
     def get_page(self, url: str, accept: str, limit: int) -> tuple[bytes, str | None]:
-        """One page of a list, and where the next one is. Raises: TransportError; BundleError `bundle.limit`."""
+        """One page of a list, and where the next one is.
+
+        Raises: TransportError, `transport.not-found` also for a web page; BundleError `bundle.limit`.
+        """
         pages: list[str | None] = []
 
-        def once() -> bytes:
-            return self._get_small(url, {"Accept": accept}, limit, headers_of=lambda r: pages.append(_next_page(r)))
+        def note(response: requests.Response) -> None:
+            if response.headers.get("Content-Type", "").strip().lower().startswith("text/html"):
+                raise TransportError(f"{url}: a web page came back", code="transport.not-found")
+            pages.append(_next_page(response))
 
-        raw: bytes = self._retry(once, url)
+        raw: bytes = self._retry(lambda: self._get_small(url, {"Accept": accept}, limit, headers_of=note), url)
         if pages[-1] is None:
             return raw, None
         following = self._named(pages[-1], url)
@@ -257,6 +267,12 @@ def _check_stored(what: str, digest: str, response: requests.Response) -> None:
 
 
 def _next_page(response: requests.Response) -> str | None:
-    """Source: RFC 8288; OCI distribution specification 1.1, "Listing Tags": `Link: <URL>; rel="next"`."""
-    match = re.match(r'\s*<([^>]*)>\s*;\s*rel="?next"?', response.headers.get("Link", ""))
-    return None if match is None else match[1]
+    """Of several links, the one with the relation `next`, whatever else is said of it.
+
+    Source: RFC 8288, 3; OCI distribution specification 1.1, "Listing Tags": `Link: <URL>; rel="next"`.
+    """
+    for link in _LINK.finditer(response.headers.get("Link", "")):
+        relation = _RELATION.search(link[2])
+        if relation is not None and "next" in (relation[1] or relation[2] or "").lower().split():
+            return link[1]
+    return None

@@ -34,6 +34,8 @@ from kerncap.transport.failures import (
     origin,
     reason,
     retry_after,
+    said,
+    too_slow,
 )
 from kerncap.transport.reference import Reference
 from kerncap.transport.streams import PIECE_BYTES
@@ -69,7 +71,7 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
         self.session.trust_env = not reference.loopback
         self.session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE") or True
         self._may_be_tls = http and not plain_http
-        self._connections = Connections(self.session)
+        self._connections = Connections(self.session, self._patience)
 
     def stop(self) -> None:
         """Call off whatever other threads are doing; they raise TransportError `transport.cancelled` soon."""
@@ -208,10 +210,11 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
             )
             return response
         except requests.exceptions.SSLError as error:
+            parts = urlsplit(url)
             raise TransportError(
-                f"{url}: TLS: {error}",
+                f"{url.partition('?')[0]}: TLS: {said(error)}",
                 code="transport.tls",
-                hint=typed("openssl", "s_client", "-connect", urlsplit(url).netloc),
+                hint=typed("openssl", "s_client", "-connect", parts.netloc + ("" if parts.port else ":443")),
             ) from None
         except requests.exceptions.ConnectionError as error:
             raise Failed(network_error(url, error), connecting=is_connecting(error)) from None
@@ -221,18 +224,27 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
     def _raise_for(self, response: requests.Response, method: str, url: str) -> None:
         status = response.status_code
         # Behind the question mark of an upload's address may stand what lets anybody write there.
-        text = f"{method} {url.partition('?')[0]}: status {status} {reason(response)}"
+        with self._connections.watched(response):
+            said_of_it = reason(response)
+        text = f"{method} {url.partition('?')[0]}: status {status} {said_of_it}"
         if status in RETRY_STATUS:
             code = "transport.rate-limit" if status == 429 else "transport.server"
             raise Failed(
                 TransportError(text, code=code, hint=f"curl -sv {self._base}/v2/"), after_s=retry_after(response)
             )
+        raise self._refused(status, text)
+
+    def _refused(self, status: int, text: str) -> TransportError:
+        """What no second try makes better."""
+        host, base = self.reference.host, self._base
+        code, hint = "transport.refused", f"curl -s {base}/v2/"
         if status == 404:
-            hint = f"curl -s {self._base}/v2/{self.reference.repository}/tags/list"
-            raise TransportError(text, code="transport.not-found", hint=hint)
-        if status in (401, 403):
-            raise TransportError(text, code="transport.unauthorized", hint=f"docker login {self.reference.host}")
-        raise TransportError(text, code="transport.refused", hint=f"curl -s {self._base}/v2/")
+            code, hint = "transport.not-found", f"curl -s {base}/v2/{self.reference.repository}/tags/list"
+        elif status in (401, 403):
+            code, hint = "transport.unauthorized", f"docker login {host}"
+        error = TransportError(text, code=code, hint=hint)
+        error.status = status
+        return error
 
     def _ask_token_server(
         self, method: str, url: str, params: Params | None, form: dict[str, str] | None, headers: dict[str, str]
@@ -274,7 +286,7 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
         pieces: list[bytes] = []
         total = 0
         with self._once("GET", url, scope="pull", headers=headers) as response:
-            for piece in self._pieces(response, url):
+            for piece in self._pieces(response, url, min(PIECE_BYTES, limit + 1)):
                 total += len(piece)
                 if total > limit:
                     raise BundleError(f"{url}: more than {limit} bytes", code="bundle.limit")
@@ -282,16 +294,24 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
             headers_of(response)
         return b"".join(pieces)
 
-    def _pieces(self, response: requests.Response, url: str) -> Iterator[bytes]:
+    def _pieces(self, response: requests.Response, url: str, at_once: int = PIECE_BYTES) -> Iterator[bytes]:
         """As they come: whatever they are said to be packed with would unpack to any size."""
+        watched = self._connections.watched(response)
         try:
-            while piece := response.raw.read(PIECE_BYTES, decode_content=False):
+            while True:
+                with watched:
+                    piece = response.raw.read(at_once, decode_content=False)
+                if watched.too_slow:
+                    raise Failed(too_slow(url, self._patience.piece_s))
+                if not piece:
+                    return
                 self._check_cancel()
                 yield piece
         except (urllib3.exceptions.HTTPError, OSError) as error:
             if isinstance(error, KerncapError):
                 raise
-            raise Failed(network_error(url, error)) from None
+            failed = too_slow(url, self._patience.piece_s) if watched.too_slow else network_error(url, error)
+            raise Failed(failed) from None
 
 
 def _is_tls_port(response: requests.Response) -> bool:

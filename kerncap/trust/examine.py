@@ -12,7 +12,7 @@ from typing import Any
 
 from kerncap.bundle import limits
 from kerncap.bundle.manifest import ARTIFACT_TYPE
-from kerncap.bundle.referrers import Attached, Referrer, ReferrerSource, open_attached
+from kerncap.bundle.referrers import Attached, Referrer, ReferrerSource, open_attached, too_much
 from kerncap.errors import BundleError, KerncapError, TransportError, TrustError, counted, typed
 from kerncap.trust import kinds
 from kerncap.trust.envelope import DSSE, IN_TOTO, Envelope, Statement, parse_envelope, parse_statement, signers
@@ -85,19 +85,29 @@ def require_signature(source: ReferrerSource, digest: str, keys: Sequence[Public
     """The keys that signed this very manifest as a bundle: at least one.
 
     Raises: TrustError `trust.unsigned`, `trust.unknown-key`, `trust.bad-signature`, `trust.wrong-subject`,
-    `trust.wrong-statement`, `trust.malformed`; TransportError.
+    `trust.wrong-statement`, `trust.malformed`; BundleError `bundle.limit` when none was found in as much as is read;
+    TransportError.
     """
     problems: list[KerncapError] = []
     claims: list[str] = []
+    left, passed_over = limits.MAX_REFERRERS_READ_BYTES, False
     for referrer in source.referring_to(digest):
         if referrer.artifact_type not in ("", kinds.SIGNATURE_ARTIFACT):
             continue
-        one, _ = _examine(source, referrer, digest, keys, limits.MAX_ENVELOPE_BYTES)
+        if referrer.size > left:
+            passed_over = True
+            continue
+        left -= referrer.size
+        one, taken = _examine(source, referrer, digest, keys, left)
+        left -= taken
+        passed_over = passed_over or not one.looked_at
         if one.kind == kinds.SIGNATURE and one.holds:
             return one.signed_by
         if one.kind == kinds.SIGNATURE or referrer.artifact_type:
             problems += [one.problem] if one.problem is not None else []
             claims += one.claims
+    if passed_over:
+        raise too_much(source.name)
     raise _why_not(source.name, digest, problems, claims, keys)
 
 

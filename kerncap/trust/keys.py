@@ -10,8 +10,9 @@ import contextlib
 import hashlib
 import logging
 import os
+import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ PASSPHRASE_VARIABLE = "KERNCAP_KEY_PASSPHRASE"
 ED25519, ECDSA_P256 = "ed25519", "ecdsa-p256"
 ALGORITHMS = (ED25519, ECDSA_P256)
 _MAX_KEY_BYTES = 64 << 10
+_BLOCK = re.compile(rb"(-----BEGIN ([A-Z ]+)-----\s.*?-----END \2-----)", re.DOTALL)
 _LOG = logging.getLogger(__name__)
 
 Ask = Callable[[str], str]
@@ -72,9 +74,31 @@ class PrivateKey:
 
 
 def load_public(path: Path) -> PublicKey:
-    """Raises: UsageError `usage.key`, `usage.key-type`; HostError `host.no-cryptography`."""
-    serialization = _serialization()
+    """The first key of a file. Raises: as load_public_keys."""
+    return load_public_keys([path])[0]
+
+
+def load_public_keys(paths: Sequence[Path]) -> tuple[PublicKey, ...]:
+    """Each once; a file may hold several, one after the other.
+
+    Raises: UsageError `usage.key`, `usage.key-type`; HostError `host.no-cryptography`.
+    """
+    keys = {key.key_id: key for path in paths for key in _public_keys(path)}
+    return tuple(keys.values())
+
+
+def _public_keys(path: Path) -> Iterator[PublicKey]:
+    """Every block of a file, so that nothing that a person wrote there is passed over in silence."""
     data = _read(path)
+    blocks = [block for block, _ in _BLOCK.findall(data)]
+    if len(blocks) != data.count(b"-----BEGIN "):
+        raise _no_key(path, "public", ValueError("a block in it does not end"))
+    for block in blocks or [data]:
+        yield _public_key(path, block)
+
+
+def _public_key(path: Path, data: bytes) -> PublicKey:
+    serialization = _serialization()
     try:
         key = serialization.load_pem_public_key(data)
     except Exception as error:  # the library raises errors of several kinds for what is malformed
@@ -88,12 +112,6 @@ def load_public(path: Path) -> PublicKey:
     return PublicKey(str(path), _key_id(key, path), key)
 
 
-def load_public_keys(paths: Sequence[Path]) -> tuple[PublicKey, ...]:
-    """Each once. Raises: as load_public."""
-    keys = {key.key_id: key for key in map(load_public, paths)}
-    return tuple(keys.values())
-
-
 def load_private(path: Path, ask: Ask) -> PrivateKey:
     """`ask` is called for an encrypted key unless the passphrase stands in the environment.
 
@@ -101,13 +119,13 @@ def load_private(path: Path, ask: Ask) -> PrivateKey:
     """
     serialization = _serialization()
     data = _read(path)
-    _warn_of_readers(path)
     try:
         key = serialization.load_pem_private_key(data, None)
     except TypeError:  # it is encrypted
         key = _decrypted(path, data, ask)
     except Exception as error:  # as above
         raise _no_key(path, "private", error) from None
+    _warn_of_readers(path)
     return PrivateKey(_key_id(key.public_key(), path), key)
 
 
@@ -137,6 +155,12 @@ def new_pair(name: str, algorithm: str, passphrase: str) -> tuple[Path, Path, st
     if algorithm not in ALGORITHMS:
         raise UsageError(
             f"--algorithm is {algorithm[:40]!r}", code="usage.key-type", hint=f"--algorithm {' | '.join(ALGORITHMS)}"
+        )
+    if not name or name.endswith("/"):
+        raise UsageError(
+            f"--keygen is {name!r}, a name for the files is wanted",
+            code="usage.key",
+            hint=typed("kerncap", "sign", "--keygen", f"{name}maintainer"),
         )
     key = ec.generate_private_key(ec.SECP256R1()) if algorithm == ECDSA_P256 else ed25519.Ed25519PrivateKey.generate()
     encryption = (

@@ -157,6 +157,7 @@ def recompile_in_sandbox(path: str, output: Path, sandbox: Sandbox) -> Outcome:
         command="recompile",
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,
+        digest=location.digest if isinstance(location, LayoutLocation) else None,
         arguments=(
             *("--trust", "--timeout", f"{sandbox.timeout_s:g}"),
             *(sandbox.configuration.arguments() if sandbox.configuration else ()),

@@ -169,6 +169,7 @@ def _job(command: str, location: Location, options: RunOptions, **more: Any) -> 
         command=command,
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,
+        digest=location.digest if isinstance(location, LayoutLocation) else None,
         timeout_s=options.timeout_s,
         memory_bytes=options.memory_bytes,
         **more,

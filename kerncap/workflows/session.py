@@ -11,6 +11,7 @@ In: a bundle, a device. Out: a Verdict for each code object or source. `kerncap.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,9 +34,10 @@ class Session:
 
     `device`: as `--device`. `timeout_s`: seconds that one dispatch may take. `only`: one dispatch of a sequence.
     `trust`: source is compiled on this machine instead of in the sandbox, and may read any file that you can.
+    `keys`: paths of public keys; a bundle that none of them has signed is refused before anything in it is used.
     A variant that faults or does not end costs the memory on the device, which is restored for the next one.
 
-    Raises: BundleError, HostError, UsageError.
+    Raises: BundleError (with `keys` TrustError), HostError, UsageError.
     """
 
     def __init__(
@@ -46,8 +48,14 @@ class Session:
         timeout_s: float = 60.0,
         only: int | None = None,
         trust: bool = False,
+        keys: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
-        self._subject: OnDevice = on_device(os.fspath(bundle), device, only)
+        named = os.fspath(bundle)
+        if keys:
+            from kerncap.workflows.trust import require_trusted  # only this needs keys and their library
+
+            named = require_trusted(named, [Path(key) for key in keys])
+        self._subject: OnDevice = on_device(named, device, only)
         self._timeout_s, self._trust = timeout_s, trust
         self._scratch = Scratch("kerncap-session-")
         folder = Path(self._scratch.__enter__())

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kerncap import proc
 from kerncap.bundle import Bundle, open_bundle
-from kerncap.bundle.location import RegistryLocation, ReproducerLocation, TarLocation, parse_source
+from kerncap.bundle.location import LayoutLocation, RegistryLocation, ReproducerLocation, TarLocation, parse_source
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, sha256_digest
-from kerncap.bundle.progress import ProgressCall
+from kerncap.bundle.progress import ProgressCall, no_progress
 from kerncap.bundle.referrers import Referrer, build_referrer, no_referrers
 from kerncap.bundle.store import LayoutStore, LocalStore
 from kerncap.bundle.verify import verify
@@ -27,7 +28,7 @@ from kerncap.transport import open_place, referrers_in, referrers_of
 from kerncap.trust import kinds
 from kerncap.trust.envelope import DSSE, IN_TOTO, build_statement, sign
 from kerncap.trust.examine import predicate_of_signature, require_signature
-from kerncap.trust.keys import PrivateKey, PublicKey
+from kerncap.trust.keys import PrivateKey, PublicKey, load_public_keys
 from kerncap.trust.provenance import predicate_of_provenance
 from kerncap.trust.sbom import document_of_sbom, to_bytes
 from kerncap.trust.verdicts import RuntimeImage, predicate_of_verdict
@@ -131,8 +132,10 @@ def trusted_source(
 
 
 def pinned(source: str, digest: str) -> str:
-    """A registry reference with the digest in it, so that a tag which moves changes nothing; others as they are."""
+    """With the digest in it, so that a tag which moves changes nothing; a tar file has one bundle and is as it is."""
     location = parse_source(source)
+    if isinstance(location, LayoutLocation):
+        return str(replace(location, digest=digest))
     if not isinstance(location, RegistryLocation):
         return source
     return f"{location.reference.partition('@')[0]}@{digest}"
@@ -161,9 +164,22 @@ def require_whole(source: str, digest: str, progress: ProgressCall) -> None:
         raise problems[0]
 
 
-def sign_with(program: str, source: str, *, key: str | None, plain_http: bool, words: Sequence[str]) -> str:
+def require_trusted(source: str, keys: Sequence[Path]) -> str:
+    """How to name a bundle on this machine from now on: signed by one of the keys, and whole.
+
+    Raises: as trusted_source and require_whole.
+    """
+    named, digest, _ = trusted_source(source, load_public_keys(keys), plain_http=False)
+    require_whole(named, digest, no_progress)
+    return named
+
+
+def sign_with(
+    program: str, source: str, *, key: str | None, plain_http: bool, words: Sequence[str], say: proc.Sink
+) -> str:
     """Have cosign or notation sign REPOSITORY@DIGEST; `words` are further ones for it. Gives what was signed.
 
+    `say` gets what the program writes, on either stream: it is for the person, and no result of ours.
     A tag is never handed on: it could be moved between our look and the signature.
     Raises: UsageError `usage.signer`; HostError `host.no-signer`, `host.signer`; TransportError.
     """
@@ -189,7 +205,7 @@ def sign_with(program: str, source: str, *, key: str | None, plain_http: bool, w
     named = f"{reference.name}@{digest}"
     http = plain_http or reference.loopback
     argv = [program, "sign", *(("--key", key) if key is not None else ()), *_options(program, http), *words, named]
-    done = proc.run(argv, timeout_s=None, inherit_stdin=True, capture=False)
+    done = proc.run(argv, timeout_s=None, inherit_stdin=True, on_stdout=say, on_stderr=say)
     if not done.ok:
         raise HostError(f"{program} failed with {done.returncode}", code="host.signer", hint=typed(*argv))
     return named

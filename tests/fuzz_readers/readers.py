@@ -25,6 +25,7 @@ import zstandard  # noqa: E402
 from choices import Choices  # noqa: E402
 from craft import Parts, dump, frame, sound_parts  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: E402
+from trust_readers import headers, policy  # noqa: E402
 
 from kerncap.bundle import open_bundle  # noqa: E402
 from kerncap.bundle.capture import parse_capture  # noqa: E402
@@ -426,6 +427,8 @@ READERS: dict[str, Callable[[bytes], None]] = {
         envelope,
         verdict_predicate,
         license_lines,
+        headers,
+        policy,
     )
 }
 

@@ -373,3 +373,23 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["cache", "path"]) == 0
     assert capsys.readouterr().out == f"{cache_folder()}\n"
     assert _blobs() == []
+
+
+@pytest.mark.parametrize("how", ["blobs", "blobs/sha256", "itself"])
+def test_the_blobs_of_a_bundle_are_not_pruned(
+    how: str,
+    tmp_path: Path,
+    layout: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A link, or a variable, that leads to a bundle."""
+    folder = layout if how == "itself" else tmp_path / "odd"
+    if how != "itself":
+        (folder / how).parent.mkdir(parents=True)
+        (folder / how).symlink_to(layout / how)
+    before = sorted(path.name for path in (layout / "blobs/sha256").iterdir())
+    monkeypatch.setenv("KERNCAP_CACHE_DIR", str(folder))
+    assert cli.run(["cache", "prune", "--all"]) == 3
+    assert "host.no-cache" in capsys.readouterr().err
+    assert sorted(path.name for path in (layout / "blobs/sha256").iterdir()) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shlex
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from kerncap.errors import HostError
 from kerncap.runtime import containers
 from kerncap.runtime.containers import Job, devices, line
+from kerncap.runtime.containers.image import _digest_of
 from kerncap.runtime.containers.line import default_memory_bytes, spec_of
 
 IMAGE = "kerncap/runtime:trixie"
@@ -191,3 +193,29 @@ def test_error_document_becomes_the_error() -> None:
     vague = containers.error_of(containers.Outcome(127, b"", b"no such thing", None), "validate")
     assert vague.exit_code == 3
     assert "no such thing" in vague.message
+
+
+@pytest.mark.parametrize("inside", ["oci:/bundle", "oci:/bundle:v1", f"oci:/bundle@sha256:{'1' * 64}", "/bundle"])
+def test_an_error_inside_names_the_bundle_as_here(inside: str) -> None:
+    """Once, with what chose it."""
+    text = json.dumps({"code": "bundle.malformed", "message": f"{inside}: odd", "hint": f"kerncap verify {inside}"})
+    error = containers.error_of(containers.Outcome(4, text.encode(), b"", None), "validate", "oci:mine:v1")
+    assert (error.message, error.hint) == ("oci:mine:v1: odd", "kerncap verify oci:mine:v1")
+
+
+def test_an_image_that_knows_no_digests_is_named() -> None:
+    message = f"/bundle@sha256:{'1' * 64}: no such directory"
+    text = json.dumps({"code": "usage.no-such-bundle", "message": message, "hint": "h"})
+    error = containers.error_of(containers.Outcome(2, text.encode(), b"", None), "validate", "oci:mine:v1")
+    assert (error.code, error.exit_code) == ("host.old-image", 3)
+
+
+@pytest.mark.parametrize(
+    ("image", "digest"),
+    [("b.example:5000/k:v1", "2"), ("a.example/k", "1"), ("k:v1", "1"), (f"k@sha256:{'9' * 64}", "1")],
+)
+def test_the_digest_of_an_image_is_that_of_its_repository(image: str, digest: str) -> None:
+    """The same image may come from several registries, under another digest in each."""
+    names = [f"b.example:5000/k@sha256:{'2' * 64}", f"a.example/k@sha256:{'1' * 64}"]
+    assert _digest_of(image, names) == f"sha256:{digest * 64}"
+    assert _digest_of(image, []) is None

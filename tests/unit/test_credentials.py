@@ -94,6 +94,29 @@ def test_challenges() -> None:
     assert parse_challenge("Negotiate") is None
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("Bearer realm=https://a.example/token,service=reg", ("bearer", "https://a.example/token", "reg")),
+        ('Bearer Realm = "https://a.example/t" , SERVICE=reg', ("bearer", "https://a.example/t", "reg")),
+        ('Bearer realm="https://a.example/t", Basic realm="other"', ("bearer", "https://a.example/t", "")),
+        (
+            'Negotiate, Bearer realm="https://a.example/t",service="r", Basic realm="o"',
+            ("bearer", "https://a.example/t", "r"),
+        ),
+        ('Bearer realm="https://a.example/t",realm="https://b.example/t"', ("bearer", "https://a.example/t", "")),
+        ('Basic realm="x", Bearer realm="y"', ("basic", "x", "")),
+        ("Bearer", ("bearer", "", "")),
+        ('Bearer realm="https://a', ("bearer", "", "")),
+    ],
+)
+def test_a_challenge_is_taken_for_what_it_says(header: str, expected: tuple[str, str, str]) -> None:
+    """Of several the first, with its own parameters."""
+    found = parse_challenge(header)
+    assert found is not None
+    assert (found.scheme, found.realm, found.service) == expected
+
+
 def test_a_token_server_without_tls_is_refused() -> None:
     def ask(*args: Any) -> Any:
         raise AssertionError("nothing may be sent there")
@@ -178,3 +201,18 @@ def test_a_user_without_a_home_has_no_credentials(monkeypatch: pytest.MonkeyPatc
 
 def _nobody(uid: int) -> None:
     raise KeyError(uid)
+
+
+def test_a_helper_that_hangs_is_asked_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    helper = home / "docker-credential-test"
+    helper.write_text(f"#!/bin/sh\necho x >> {home}/asked\nexec sleep 60\n")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    monkeypatch.setattr("kerncap.transport.credentials._HELPER_TIMEOUT_S", 0.5)
+    _write(home / ".docker/config.json", {"credsStore": "test"})
+    with caplog.at_level("WARNING", logger="kerncap"):
+        assert find_credentials("b.example") is None
+    assert (home / "asked").read_text() == "x\n"
+    assert "does not answer within 0.5 s" in caplog.text

@@ -21,7 +21,10 @@ def _named_here(text: str, bundle: str | None) -> str:
     text = re.sub(r"/tmp/kerncap-source-[^/\s]+/", "", text)
     if bundle is None:
         return text
-    return re.sub(rf"(?<![\w/.])(oci:)?({re.escape(BUNDLE_TAR_AT)}|{BUNDLE_AT})(?![\w.-])", lambda _: bundle, text)
+    # With what chose one of several: the name here has that as well.
+    chosen = r"(:\w[\w.-]*|@sha256:[0-9a-f]{64})?"
+    inside = rf"(?<![\w/.])(oci:)?({re.escape(BUNDLE_TAR_AT)}|{BUNDLE_AT}{chosen})(?![\w.-])"
+    return re.sub(inside, lambda _: bundle, text)
 
 
 def error_of(outcome: Outcome, doing: str, bundle: str | None = None) -> KerncapError:
@@ -32,6 +35,9 @@ def error_of(outcome: Outcome, doing: str, bundle: str | None = None) -> Kerncap
     try:
         document = json.loads(outcome.stdout)
         code, message, hint = document["code"], str(document["message"]), document.get("hint")
+        if code == "usage.no-such-bundle" and f"{BUNDLE_AT}@" in message:
+            text = "the Kerncap in this image is older than this one: it knows no bundle by its digest"
+            return HostError(text, code="host.old-image", hint="kerncap image build")
         return error_from_code(code, _named_here(message, bundle), _named_here(str(hint), bundle) if hint else None)
     except (ValueError, KeyError, TypeError, AttributeError):
         tail = outcome.stderr.decode("utf-8", "replace").strip().splitlines()[-15:]

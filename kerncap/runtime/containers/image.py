@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import docker.errors
 from docker import DockerClient
 
@@ -30,8 +32,17 @@ def image_digests(image: str) -> tuple[str, str | None]:
     with engine.connect() as client, engine.engine_errors(f"looking at {image}"):
         require_image(client, image)
         found = client.images.get(image)
-        digests = sorted(str(name).rpartition("@")[2] for name in found.attrs.get("RepoDigests") or ())
-    return str(found.id), digests[0] if digests else None
+        digest = _digest_of(image, found.attrs.get("RepoDigests") or ())
+    return str(found.id), digest
+
+
+def _digest_of(image: str, names: Iterable[object]) -> str | None:
+    """Of the repository that was named, where the same image came from several: each may have it under another one."""
+    head, colon, tag = image.partition("@")[0].rpartition(":")
+    repository = head if colon and "/" not in tag else image.partition("@")[0]
+    found = sorted(str(name).rpartition("@")[::2] for name in names)
+    named = [digest for where, digest in found if where == repository]
+    return next(iter(named or [digest for _, digest in found]), None)
 
 
 def _how_to_get(image: str) -> str:

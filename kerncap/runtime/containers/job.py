@@ -18,10 +18,11 @@ VARIANT_AT = "/variant.hsaco"
 class Job:
     """`kerncap COMMAND BUNDLE ARGUMENTS...` in `image`.
 
-    `bundle`: an OCI layout directory, a bundle tar or a reproducer directory, mounted read-only; `tag` names one bundle
-    of a layout. `hsaco` is mounted and passed as `--hsaco`. `device` decides which device nodes the container gets and
-    is passed as `--device`; None: the command has no device. `collect` (an option such as `-o`): with it the command is
-    told where to leave a file, which comes back in the Outcome. `timeout_s` is for the container as a whole.
+    `bundle`: an OCI layout directory, a bundle tar or a reproducer directory, mounted read-only; `digest` or else `tag`
+    names one bundle of a layout. `hsaco` is mounted and passed as `--hsaco`. `device` decides which device nodes the
+    container gets and is passed as `--device`; None: the command has no device. `collect` (an option such as `-o`):
+    with it the command is told where to leave a file, which comes back in the Outcome. `timeout_s` is for the container
+    as a whole.
     """
 
     image: str
@@ -29,6 +30,7 @@ class Job:
     bundle: Path
     arguments: tuple[str, ...] = ()
     tag: str | None = None
+    digest: str | None = None
     device: str | None = "auto"
     hsaco: Path | None = None
     collect: str | None = None

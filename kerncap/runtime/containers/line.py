@@ -71,7 +71,9 @@ def mounts_of(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
     if not source.exists():
         raise HostError(f"{job.bundle} does not exist", code="host.no-bundle", hint=typed("ls", job.bundle.parent))
     target = BUNDLE_AT if source.is_dir() else BUNDLE_TAR_AT
-    inside = f"oci:{target}:{job.tag}" if job.tag else target
+    inside = target
+    if job.digest or job.tag:
+        inside = f"oci:{target}" + (f"@{job.digest}" if job.digest else f":{job.tag}")
     volumes = [(source, target)]
     if job.hsaco is not None:
         if not job.hsaco.is_file():
