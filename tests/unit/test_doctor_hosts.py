@@ -147,8 +147,17 @@ def test_no_kfd_with_a_driver(with_gpu: Builder) -> None:
 
 
 def test_gpus_that_are_hidden_from_the_runtime(with_gpu: Builder) -> None:
-    check = checks(with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": "1"}))["agents"]
+    """They are counted as the runtime counts them: a bundle's checks are those of the GPU that it would run on."""
+    with_gpu.gpu("gfx90a")
+    host = with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": "1"})
+    check = checks(host)["agents"]
     assert (check.state, check.mend) == ("warn", "unset ROCR_VISIBLE_DEVICES")
+    assert check.detail.startswith("gpu:0 amdgcn-amd-amdhsa--gfx90a:")
+    assert "hides 1 more" in check.detail
+    assert of_bundle(host, replace(NEED, isa="amdgcn-amd-amdhsa--gfx90a"))["target"].detail == "gfx90a on gpu:0"
+    assert "using the virtual GPU" in of_bundle(host)["target"].detail
+    none = checks(with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": ""}))["agents"]
+    assert (none.state, none.detail) == ("warn", "ROCR_VISIBLE_DEVICES= shows no GPU")
 
 
 @pytest.mark.parametrize(
