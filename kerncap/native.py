@@ -21,6 +21,7 @@ NATIVE_DIR_VARIABLE = "KERNCAP_NATIVE_DIR"
 IN_THE_DEV_IMAGE = 'docker run -it --rm -v "$PWD:/work" -w /work kerncap/dev:trixie'
 INSTALLED_NATIVE_DIR = Path("/opt/kerncap/lib")
 VGPU_VARIABLE = "KERNCAP_VGPU"
+VISIBLE_VARIABLE = "ROCR_VISIBLE_DEVICES"
 TRITON_RECORDS_VARIABLE = "KERNCAP_TRITON_RECORDS"
 TRITON_SHIM_DIR = Path(__file__).parent / "triton" / "shim"
 # Processors that run a generic target's code. Source: LLVM, "User Guide for AMDGPU Backend", Generic Processor.
@@ -122,11 +123,14 @@ def _virtual_for(target: str) -> str | None:
     return next((one for one in (target, *_GENERIC_TARGETS.get(target, ())) if one in VGPU_TARGETS), None)
 
 
-def real_gpus(topology: Path = TOPOLOGY_DIR, device_file: Path = Path("/dev/kfd")) -> list[Gpu]:
-    """The GPUs that the driver lists, in its order; empty without a driver."""
+def real_gpus(
+    topology: Path = TOPOLOGY_DIR, device_file: Path = Path("/dev/kfd"), environ: Mapping[str, str] | None = None
+) -> list[Gpu]:
+    """The GPUs that the driver lists, in its order; empty without a driver. Where `environ` (None: this process's) has
+    ROCR_VISIBLE_DEVICES, those that it names, in its order: so the HSA runtime counts them."""
     if not device_file.exists() or not topology.is_dir():
         return []
-    gpus: list[Gpu] = []
+    found: list[tuple[str, int, str]] = []
     for node in sorted((p for p in topology.iterdir() if p.name.isdigit()), key=lambda p: int(p.name)):
         try:
             text = (node / "properties").read_text()
@@ -135,8 +139,35 @@ def real_gpus(topology: Path = TOPOLOGY_DIR, device_file: Path = Path("/dev/kfd"
         properties = dict(line.split(None, 1) for line in text.splitlines() if " " in line)
         version = int(properties.get("gfx_target_version", "0"))
         if version:
-            gpus.append(Gpu(len(gpus), target_of_version(version), int(node.name)))
-    return gpus
+            uuid = f"GPU-{int(properties.get('unique_id', '0')):016x}"
+            found.append((target_of_version(version), int(node.name), uuid))
+    chosen = _visible([uuid for _, _, uuid in found], os.environ if environ is None else environ)
+    return [Gpu(index, *found[number][:2]) for index, number in enumerate(chosen)]
+
+
+def _visible(uuids: list[str], environ: Mapping[str, str]) -> list[int]:
+    """Which of the GPUs the HSA runtime shows. Source: ROCr, amd_filter_device.cpp: numbers or beginnings of UUIDs; the
+    list ends at the first that is neither, or that comes again."""
+    text = environ.get(VISIBLE_VARIABLE)
+    if text is None:
+        return list(range(len(uuids)))
+    chosen: list[int] = []
+    for word in text.split(","):
+        name = word.strip()
+        if name.startswith("GPU-"):
+            numbers = [number for number, uuid in enumerate(uuids) if uuid.lower().startswith(name.lower())]
+        else:
+            numbers = [int(name)] if name.isascii() and name.isdigit() and int(name) < len(uuids) else []
+        if len(numbers) != 1 or numbers[0] in chosen:
+            break
+        chosen += numbers
+    return chosen
+
+
+def visible_word(index: int, environ: Mapping[str, str]) -> str:
+    """What shows a process of the GPUs of real_gpus() this one alone."""
+    text = environ.get(VISIBLE_VARIABLE)
+    return str(index) if text is None else text.split(",")[index].strip()
 
 
 def target_of_version(version: int) -> str:

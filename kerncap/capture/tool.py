@@ -82,7 +82,7 @@ def run_under_tool(
         base |= shim_environment(base, path.parent)
         env = native.device_environment(device, native_files, base, stops=stops)
         if device.kind == "gpu" and device.index > 0:
-            env["ROCR_VISIBLE_DEVICES"] = str(device.index)
+            env[native.VISIBLE_VARIABLE] = native.visible_word(device.index, base)
         done = proc.run(
             command,
             timeout_s=timeout_s,

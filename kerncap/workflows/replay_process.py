@@ -57,7 +57,8 @@ class ReplayProcess:
         self._timeout_s, self._withhold_variables = timeout_s, withhold_variables
         self._files = native_for(path)
         self._launcher = launcher
-        self._stops = scratch / "stops.txt" if launcher is not None else None
+        # A comma would end the word of the virtual GPU's options.
+        self._stops = scratch / "stops.txt" if launcher is not None and "," not in str(scratch) else None
         environment = native.device_environment(device, self._files, os.environ, trace, check, self._stops)
         self._environment = launcher.environment(device, self._files, environment) if launcher else environment
         self._documents = bundle.write_documents(scratch)

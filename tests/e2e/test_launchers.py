@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +140,50 @@ def test_in_a_container(bundle: Path) -> None:
     assert "'--launcher=env FOO=1'" in done.stderr
     done = subprocess.run([*argv, "no-such-program"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, json.loads(done.stdout)["code"]) == (3, "host.no-launcher")
+
+
+def test_a_person_at_gdb(workbench: Workbench, bundle: Path) -> None:
+    """On a terminal: what is typed goes to the debugger, Ctrl-C does not end kerncap, a verdict comes in the end."""
+    argv = ["docker", "exec", "-it", "--env", "TERM=dumb", workbench.container.name, "python3", "-m", "kerncap"]
+    argv += ["replay", str(bundle), "--launcher", "gdb -q -nx --args", "--timeout", "600"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp(argv[0], argv)
+    seen = ""
+
+    def until(text: str) -> None:
+        nonlocal seen
+        start = len(seen)
+        while text not in seen[start:]:
+            assert select.select([terminal], [], [], 60)[0], seen
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:
+                pytest.fail(f"{text!r} did not come:\n{seen}")
+            seen += piece.decode("utf-8", "replace")
+
+    try:
+        talk = [
+            ("set confirm off", "(gdb) "),
+            ("\x03", "Quit"),
+            ("break main", "Breakpoint 1 at"),
+            ("run", "Breakpoint 1, "),
+        ]
+        until("(gdb) ")
+        for typed, expected in talk:
+            os.write(terminal, typed.encode() + (b"" if typed == "\x03" else b"\n"))
+            until(expected)
+        os.write(terminal, b"continue\n")
+        until("Breakpoint 1, ")  # in the process with the virtual GPU
+        os.write(terminal, b"delete\ncontinue\n")
+        until("exited normally")
+        os.write(terminal, b"quit\n")
+        until("verdict: faithful")
+        _, status = os.waitpid(pid, 0)
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    finally:
+        os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0

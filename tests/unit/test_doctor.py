@@ -137,6 +137,16 @@ def test_low_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         assert disk.room_for(8 << 30).state == ("ok" if free > 8 << 30 else "fail")
 
 
+def test_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = disk.free_in("disk", [tmp_path / "gone"])
+    assert (check.state, check.mend) == ("fail", f"ls -ld {tmp_path}/gone")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    here.rmdir()
+    assert disk.disk().state == "fail"
+
+
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     nothing = report(a=Check("docker", "fail", "none", "scripts/setup"), b=Check("native-files", "warn", "none", "x"))
     monkeypatch.setattr(doctor, "examine", lambda *a, **more: nothing)

@@ -15,6 +15,7 @@ from kerncap.errors import HostError, UsageError
 from kerncap.runtime import doctor
 from kerncap.runtime.doctor import agents, bundle_checks, engines, gpu, software
 from kerncap.runtime.doctor.report import Check, size
+from kerncap.workflows import doctor as workflow
 
 ISA = "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
 NEED = doctor.Need(ISA, 4 * GIB, 3, 0x7F0000000000, 0x7F0100000000)
@@ -146,8 +147,17 @@ def test_no_kfd_with_a_driver(with_gpu: Builder) -> None:
 
 
 def test_gpus_that_are_hidden_from_the_runtime(with_gpu: Builder) -> None:
-    check = checks(with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": "1"}))["agents"]
+    """They are counted as the runtime counts them: a bundle's checks are those of the GPU that it would run on."""
+    with_gpu.gpu("gfx90a")
+    host = with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": "1"})
+    check = checks(host)["agents"]
     assert (check.state, check.mend) == ("warn", "unset ROCR_VISIBLE_DEVICES")
+    assert check.detail.startswith("gpu:0 amdgcn-amd-amdhsa--gfx90a:")
+    assert "hides 1 more" in check.detail
+    assert of_bundle(host, replace(NEED, isa="amdgcn-amd-amdhsa--gfx90a"))["target"].detail == "gfx90a on gpu:0"
+    assert "using the virtual GPU" in of_bundle(host)["target"].detail
+    none = checks(with_gpu.host(environ={"ROCR_VISIBLE_DEVICES": ""}))["agents"]
+    assert (none.state, none.detail) == ("warn", "ROCR_VISIBLE_DEVICES= shows no GPU")
 
 
 @pytest.mark.parametrize(
@@ -427,6 +437,58 @@ Agent 3
 """
     assert gpu.isa_names(text) == [ISA, "amdgcn-amd-amdhsa--gfx1100"]
     assert gpu.isa_names("ROCk module is NOT loaded, possibly no GPU devices") == []
+
+
+def stub(folder: Path, name: str, script: str) -> dict[str, str]:
+    """An environment whose PATH has this program first."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (
+            "printf 'ISA 1\\n  Name:   amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-\\n'",
+            ["amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"],
+        ),
+        ("echo 'ROCk module is NOT loaded' >&2; exit 1", None),
+    ],
+)
+def test_rocminfo_is_asked(tmp_path: Path, script: str, told: list[str] | None) -> None:
+    assert gpu._told_by_rocminfo(doctor.Host(environ=stub(tmp_path / "bin", "rocminfo", script))) == told
+
+
+def test_rocminfo_that_says_another_name(with_gpu: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for told, state in ((ISA, "ok"), ("amdgcn-amd-amdhsa--gfx942:sramecc+:xnack+", "warn")):
+        monkeypatch.setattr(gpu, "_told_by_rocminfo", lambda host, told=told: [told])
+        assert checks(with_gpu.host())["agents"].state == state
+
+
+def test_podman_is_asked(tmp_path: Path) -> None:
+    environ = stub(tmp_path / "bin", "podman", "echo 'Error: cannot set up namespace' >&2; exit 125")
+    (check,) = engines.podman(doctor.Host(environ=environ))
+    assert (check.state, check.mend) == ("warn", "podman info")
+    assert "cannot set up namespace" in check.detail
+    assert engines.podman(doctor.Host(environ={"PATH": str(tmp_path)})) == []
+
+
+def test_the_whole_report_of_a_host_with_gpus(with_gpu: Builder, layout: Path) -> None:
+    """Of a bundle whose target the host's GPU has."""
+    target = native.target_of_isa(open_bundle(f"oci:{layout}").capture.code_object.isa)
+    assert target == "gfx942"
+    found = workflow.examine(f"oci:{layout}", host=with_gpu.host())
+    names = [check.name for check in found.checks]
+    assert names[:5] == ["kernel-driver", "kfd", "render-nodes", "agents", "xnack"]
+    assert len(names) == len(set(names))
+    assert {"docker", "sandbox", "seccomp", "images", "user-namespaces", "disk", "address-space"} <= set(names)
+    assert found.device == "gpu:0"
+    assert [check.name for check in found.of_bundle] == [
+        *("target", "kfd", "render-nodes", "target-id", "vram", "addresses", "maps", "limits")
+    ]
+    assert all(check.state == "ok" or check.mend for check in (*found.checks, *found.of_bundle))
 
 
 @pytest.mark.parametrize(

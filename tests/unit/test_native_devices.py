@@ -67,6 +67,35 @@ def test_topology_without_cpu_nodes(tmp_path: Path) -> None:
     assert native.real_gpus(tmp_path, tmp_path / "no-kfd") == []
 
 
+@pytest.mark.parametrize(
+    ("visible", "targets"),
+    [
+        (None, ["gfx942", "gfx90a", "gfx1100"]),
+        ("", []),
+        ("2,0", ["gfx1100", "gfx942"]),
+        ("1, 1,0", ["gfx90a"]),
+        ("0,7,1", ["gfx942"]),
+        ("x", []),
+        ("²", []),
+        ("GPU-00000000000000ab", ["gfx90a"]),
+        ("gpu-ab", []),
+        ("GPU-00000000000000AC,0", ["gfx1100", "gfx942"]),
+        ("GPU-", []),
+    ],
+)
+def test_gpus_that_the_runtime_shows(tmp_path: Path, visible: str | None, targets: list[str]) -> None:
+    for node, version, unique in (("0", 0, 0), ("1", 90402, 0xAA), ("2", 90010, 0xAB), ("3", 110000, 0xAC)):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "properties").write_text(f"gfx_target_version {version}\nunique_id {unique}\n")
+    environ = {} if visible is None else {"ROCR_VISIBLE_DEVICES": visible}
+    gpus = native.real_gpus(tmp_path, Path("/dev/null"), environ)
+    assert [gpu.target for gpu in gpus] == targets
+    assert [gpu.index for gpu in gpus] == list(range(len(targets)))
+    for gpu in gpus:
+        alone = {"ROCR_VISIBLE_DEVICES": native.visible_word(gpu.index, environ)}
+        assert [one.node for one in native.real_gpus(tmp_path, Path("/dev/null"), alone)] == [gpu.node]
+
+
 def with_gpus(monkeypatch: pytest.MonkeyPatch, *targets: str) -> None:
     gpus = [Gpu(i, target, i + 1) for i, target in enumerate(targets)]
     monkeypatch.setattr(native, "real_gpus", lambda: gpus)

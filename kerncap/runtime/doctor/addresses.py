@@ -48,8 +48,9 @@ def _range(need: Need, host: Host) -> Check:
 def _may_map_low(host: Host) -> bool:
     """CAP_SYS_RAWIO. Source: Linux, security/commoncap.c, cap_mmap_addr."""
     for line in (host.text("/proc/self/status") or "").splitlines():
-        if line.startswith("CapEff:"):
-            return bool(int(line.split()[1], 16) >> _CAP_SYS_RAWIO & 1)
+        name, _, value = line.partition(":")
+        if name == "CapEff":
+            return bool(int(value, 16) >> _CAP_SYS_RAWIO & 1)
     return False
 
 

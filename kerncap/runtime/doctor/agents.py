@@ -43,12 +43,12 @@ class Agent:
 
 
 def agents(host: Host) -> list[Agent]:
-    """In the driver's order, which `--device gpu:N` counts."""
+    """In the order that `--device gpu:N` counts: the driver's, or that of ROCR_VISIBLE_DEVICES."""
     return [_agent(host, gpu) for gpu in gpus(host)]
 
 
 def gpus(host: Host) -> list[native.Gpu]:
-    return native.real_gpus(host.topology, host.at("/dev/kfd"))
+    return native.real_gpus(host.topology, host.at("/dev/kfd"), host.environ)
 
 
 def _agent(host: Host, gpu: native.Gpu) -> Agent:

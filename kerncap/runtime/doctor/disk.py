@@ -19,11 +19,18 @@ _NO_BYTES = 1 << 30
 
 def disk() -> Check:
     """Where captures and pulls go: here; and where temporary files go."""
-    return free_in("disk", [Path.cwd(), Path(tempfile.gettempdir())])
+    try:
+        return free_in("disk", [Path.cwd(), Path(tempfile.gettempdir())])
+    except OSError as error:
+        return Check("disk", "fail", f"the working directory or the temporary one: {error.strerror}", "cd; df -h .")
 
 
 def free_in(name: str, places: Sequence[Path], mend: str | None = None) -> Check:
-    free = {place: shutil.disk_usage(place).free for place in places}
+    try:
+        free = {place: shutil.disk_usage(place).free for place in places}
+    except OSError as error:
+        detail = f"{error.filename or places[0]}: {error.strerror}"
+        return Check(name, "fail", detail, typed("ls", "-ld", *places))
     place, least = min(free.items(), key=lambda item: item[1])
     detail = f"{size(least)} free in {place}"
     if least >= _LOW_BYTES:

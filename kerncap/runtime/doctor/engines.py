@@ -93,7 +93,7 @@ def engine_disk(info: Mapping[str, Any], host: Host) -> list[Check]:
     """Where the engine keeps images and containers, when it is on this host."""
     root = info.get("DockerRootDir")
     remote = not os.environ.get("DOCKER_HOST", "unix:").startswith("unix:")
-    if not isinstance(root, str) or remote or not host.at(root).exists():
+    if not isinstance(root, str) or remote or not host.exists(root):
         return []
     return [free_in("engine-disk", [host.at(root)], "docker system df  # and docker system prune")]
 

@@ -117,14 +117,18 @@ def _open_up(host: Host, closed: Sequence[Node]) -> str:
 
 
 def _agents(host: Host, found: Sequence[Agent]) -> Check:
-    name = "agents"
+    name, visible = "agents", host.environ.get(native.VISIBLE_VARIABLE)
+    if not found and visible is not None:
+        text = f"{native.VISIBLE_VARIABLE}={visible} shows no GPU"
+        return Check(name, "warn", text, f"unset {native.VISIBLE_VARIABLE}")
     if not found:
         text = "the driver lists no GPU that can be used"
         return Check(name, "warn", text, "dmesg | grep amdgpu  # until then: --device vgpu:gfx942")
     text = "; ".join(f"gpu:{agent.index} {agent.isa}{_memory(agent)}" for agent in found)
-    hidden = [v for v in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES") if v in host.environ]
+    hidden = len(native.real_gpus(host.topology, host.at(_KFD), {})) - len(found)
     if hidden:
-        return Check(name, "warn", f"{text}; {hidden[0]}={host.environ[hidden[0]]} hides some", f"unset {hidden[0]}")
+        text += f"; {native.VISIBLE_VARIABLE}={visible} hides {hidden} more"
+        return Check(name, "warn", text, f"unset {native.VISIBLE_VARIABLE}")
     told = _told_by_rocminfo(host)
     if told is not None and sorted(told) != sorted(agent.isa for agent in found):
         text += f"; but rocminfo says {', '.join(told) or 'none'}, and a replay believes the runtime"

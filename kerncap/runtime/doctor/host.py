@@ -69,7 +69,8 @@ class Host:
             return None
 
     def exists(self, path: str) -> bool:
-        return self.at(path).exists()
+        """Also no: it may not be looked at."""
+        return os.path.exists(self.at(path))
 
     def listed(self, folder: str, pattern: str) -> list[Path]:
         return sorted(self.at(folder).glob(pattern))
