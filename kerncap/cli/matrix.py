@@ -160,6 +160,7 @@ def _run(
 
 def _export(request: Request, output: Path | None, *, printed: bool) -> int:
     """Raises: UsageError `usage.output-exists`. The exit code is that of the worst cell that has no line."""
+    from kerncap.cli.matrix_text import place_of
     from kerncap.matrix import Matrix, not_run
     from kerncap.workflows import matrix as workflow
 
@@ -175,7 +176,7 @@ def _export(request: Request, output: Path | None, *, printed: bool) -> int:
             print_json_line(cell.to_json())
     failed = [not_run(cell, cell.error) for cell in cells if cell.error is not None]
     for result in failed:
-        note(f"{result.cell.bundle} in {result.cell.image} on {result.cell.device} has no line: {result.error}")
+        note(f"{place_of(result)} has no line: {result.error}")
     return Matrix(tuple(failed)).exit_code
 
 

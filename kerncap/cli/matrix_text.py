@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kerncap.cli.output import note, say, status_line, table
+from kerncap.cli.output import escape, note, say, status_line, table
 from kerncap.errors import counted
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ def print_matrix(matrix: Matrix) -> None:
     say(table(rows, header=("bundle", "image", "device", "verdict", "dispatch", "container", "image id", "runtime")))
     for result in (*matrix.bad, *matrix.errors):
         say()
-        say(f"{_place(result)}: {result.outcome}")
-        say("\n".join(f"  {line}" for line in words.why(result)))
+        say(f"{place_of(result)}: {result.outcome}")
+        for line in words.why(result):
+            say(f"  {escape(line)}")
         if result.cell.line is not None:
-            say(f"  $ {result.cell.line}")
+            say(f"  $ {escape(result.cell.line)}")
     say()
     say(
         f"{counted(len(matrix.results), 'cell')}: {len(matrix.good)} good, {len(matrix.bad)} bad, "
@@ -60,7 +61,7 @@ def live() -> Iterator[Listener]:
                 show("")
                 width = len(str(event.total))
                 took = words.duration(event.result.duration_s) if not event.result.kept else "kept"
-                place = f"{_place(event.result)}  {took}".rstrip()
+                place = f"{place_of(event.result)}  {took}".rstrip()
                 note(f"[{event.done:{width}}/{event.total}] {event.result.outcome}  {place}")
             if event.text is not None:
                 show("")
@@ -73,5 +74,6 @@ def live() -> Iterator[Listener]:
         yield listen
 
 
-def _place(result: CellResult) -> str:
-    return f"{result.cell.bundle} in {result.cell.image} on {result.cell.device}"
+def place_of(result: CellResult) -> str:
+    """On one line, whatever the names are."""
+    return escape(f"{result.cell.bundle} in {result.cell.image} on {result.cell.device}")

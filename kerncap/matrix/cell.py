@@ -104,10 +104,12 @@ class Cell:
 
 def cell_from_json(document: Mapping[str, Any], *, what: str) -> Cell:
     """What `Cell.to_json()` wrote, from wherever it was meanwhile. Raises: BundleError `bundle.malformed`."""
-    validate(document, "printed", what=what)
-    if document["schema"] != SCHEMA:
-        raise BundleError(f"{what}: schema is {document['schema']!r}, expected {SCHEMA!r}", code="bundle.malformed")
-    judging, error = document["judging"], document["error"]
+    if document.get("schema") != SCHEMA:
+        raise BundleError(f"{what} is no {SCHEMA}", code="bundle.malformed")
+    validate(document, "cell", what=what)
+    judging, error = document["judging"], document.get("error")
+    if error is not None:
+        validate(error, "error", what=f"{what}: error")
     try:
         limits.check_judging(judging["atol"], judging["rtol"], judging["ulp"], judging["iterations"])
     except UsageError as refused:

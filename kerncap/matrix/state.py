@@ -111,11 +111,9 @@ def _read(path: Path) -> dict[str, CellResult]:
         results = [_result(entry) for entry in document["cells"]]
     except (OSError, KerncapError) as error:
         text = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(
-            f"{path} cannot be gone on from: {text}",
-            code="usage.state",
-            hint=typed("mv", path, path.with_name(f"{path.name}.old")),
-        ) from None
+        aside = path.with_name(path.name + ".old")
+        hint = typed("mv", path, aside)
+        raise UsageError(f"{path} cannot be gone on from: {text}", code="usage.state", hint=hint) from None
     return {result.cell.id: result for result in results}
 
 

@@ -7,22 +7,30 @@ from kerncap.matrix.result import CellResult
 
 
 def why(result: CellResult) -> list[str]:
-    """At least one line; of an error its message and hint, of a verdict what it rests on."""
+    """At least one line; of an error its message and hint, of a verdict what it rests on.
+
+    Further lines of a text are indented: nothing in it poses as a hint.
+    """
     if result.error is not None:
-        message = result.error.message.splitlines() or [result.error.code]
-        return [*message, *([f"hint: {result.error.hint}"] if result.error.hint else [])]
+        message = _indented(result.error.message) or [result.error.code]
+        return [*message, *(f"hint: {line}" for line in _indented(result.error.hint or ""))]
     verdict = result.verdict
     if verdict is None:
         return ["nothing is known of it"]
     lines = [verdict.verdict]
     if verdict.mismatch_bytes:
         lines[0] += f": {counted(verdict.mismatch_bytes, 'byte')} of {verdict.bytes_compared} compared"
-    lines += verdict.reasons
+    lines += [line for reason in verdict.reasons for line in _indented(reason)]
     for output in verdict.outputs:
         name = output.argument or f"region {output.region}"
         lines.append(f"{name}: {output.differing} of {counted(output.elements, output.type or 'byte')} differ")
     lines += [f"not judged {name}: {reason}" for name, reason in verdict.not_judged.items()]
-    return lines
+    return [line.replace("\n", " ") for line in lines]
+
+
+def _indented(text: str) -> list[str]:
+    first, *more = text.splitlines() or [""]
+    return [first, *(f"  {line}" for line in more)] if text else []
 
 
 def duration(seconds: float | None) -> str:

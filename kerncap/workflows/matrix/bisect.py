@@ -64,7 +64,8 @@ class Bisection:
 
 
 def image_range(images: Sequence[str], good: str, bad: str) -> list[str]:
-    """From `good` to `bad` as they stand in the list, in whichever direction; an end that is not in it stands outside.
+    """From `good` to `bad` as they stand in the list, in whichever direction. Where they are not in it, `good` stands
+    before all and `bad` behind all.
 
     Raises: UsageError `usage.bisect`.
     """
@@ -72,8 +73,7 @@ def image_range(images: Sequence[str], good: str, bad: str) -> list[str]:
         raise UsageError(f"--good and --bad are both {good}", code="usage.bisect", hint="--good OLD --bad NEW")
     ordered = list(dict.fromkeys(images))
     ordered = ordered if good in ordered else [good, *ordered]
-    if bad not in ordered:
-        ordered = [*ordered, bad] if ordered[-1] != good else [bad, *ordered]
+    ordered = ordered if bad in ordered else [*ordered, bad]
     start, end = ordered.index(good), ordered.index(bad)
     return ordered[start : end + 1] if start < end else ordered[end : start + 1][::-1]
 
