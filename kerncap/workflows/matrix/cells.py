@@ -22,6 +22,7 @@ from kerncap.matrix import Cell, CellResult, judged, not_run
 from kerncap.runtime import containers
 from kerncap.scratch import Scratch
 from kerncap.workflows.matrix.plan import Found, Plan
+from kerncap.workflows.preflight import require_of_local
 
 
 class ContainerRunner:
@@ -82,6 +83,7 @@ class ContainerRunner:
 
     def _run(self, cell: Cell, start: float) -> CellResult | None:
         location = self._location(self._plan.bundles[cell.bundle])
+        require_of_local(location, cell.device)
         # By its digest: another image may get its name while this one waits.
         job = replace(_job(cell, location, self._memory_bytes), image=cell.image_id or cell.image)
         outcome = containers.run(job, cancellation=self.cancellation)
