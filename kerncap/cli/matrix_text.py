@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -69,7 +70,8 @@ def live() -> Iterator[Listener]:
             if event.running:
                 names = [f"{os.path.basename(cell.bundle)} in {cell.image}" for cell in event.running[:_SHOWN_CELLS]]
                 more = len(event.running) - len(names)
-                show(f"[{event.done}/{event.total}] {', '.join(names)}" + (f" and {more} more" if more else ""))
+                text = f"[{event.done}/{event.total}] {', '.join(names)}" + (f" and {more} more" if more else "")
+                show(text[: shutil.get_terminal_size().columns - 1])  # a line that wraps is not written over
 
         yield listen
 

@@ -23,7 +23,7 @@ def why(result: CellResult) -> list[str]:
     lines += [line for reason in verdict.reasons for line in _indented(reason)]
     for output in verdict.outputs:
         name = output.argument or f"region {output.region}"
-        lines.append(f"{name}: {output.differing} of {counted(output.elements, output.type or 'byte')} differ")
+        lines.append(f"{name}: {output.differing} of {output.elements} {output.type or 'bytes'} differ")
     lines += [f"not judged {name}: {reason}" for name, reason in verdict.not_judged.items()]
     return [line.replace("\n", " ") for line in lines]
 

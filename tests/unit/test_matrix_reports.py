@@ -242,7 +242,7 @@ def test_plots_lie_inside_their_scale() -> None:
     check_page(raw, parsed)
     places = [float(a[name] or "nan") for _, a in parsed.tags for name in ("x1", "x2", "cx") if name in a]
     assert places
-    assert all(0 <= place <= 500 for place in places)
+    assert all(0 <= place <= 330 for place in places)
     check_page(*page(Matrix((result("faithful", timing_ns=(0, 0)),))))
     check_page(*page(Matrix(())))
 
