@@ -122,7 +122,7 @@ def _inline(node: Any) -> Any:
     if isinstance(node, dict):
         target = node.get("$ref")
         if isinstance(target, str) and target.endswith(".schema.json"):
-            return load_schema(target.removesuffix(".schema.json"))
+            return _inlined(target.removesuffix(".schema.json"))
         return {key: _inline(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_inline(item) for item in node]

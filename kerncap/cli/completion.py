@@ -85,6 +85,17 @@ def suites(incomplete: str) -> list[str]:
     return [name for name in catalog.load().bases if name.startswith(incomplete)] if catalog.find_checkout() else []
 
 
+def runtime_images(incomplete: str) -> list[str]:
+    """Those of images.toml; behind a comma the next one."""
+    from kerncap.runtime import catalog
+
+    if catalog.find_checkout() is None:
+        return []
+    before, comma, begun = incomplete.rpartition(",")
+    names = [catalog.image_name("runtime", suite) for suite in catalog.load().bases]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(begun) and name not in before.split(",")]
+
+
 def triton_releases(incomplete: str) -> list[str]:
     """Those of images.toml."""
     from kerncap.runtime import catalog

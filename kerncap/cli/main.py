@@ -64,6 +64,8 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "diff",
     "run",
+    "matrix",
+    "bisect",
     "doctor",
     "cache",
     "image",
@@ -71,7 +73,7 @@ COMMANDS: tuple[str, ...] = (
 
 _BUNDLE_COMMANDS = frozenset(
     {"push", "pull", "copy", "inspect", "verify", "unpack", "replay", "validate", "recompile", "run", "serve"}
-    | {"sign", "attest", "sbom", "doctor"}
+    | {"sign", "attest", "sbom", "doctor", "bisect"}
 )
 
 _ended_by: list[int] = []

@@ -152,7 +152,7 @@ def test_every_field_is_described() -> None:
 def test_every_schema_of_a_bundle_has_its_fields() -> None:
     """Of the documents that travel in a bundle or refer to one; the others are a program's own."""
     tables = re.findall(r"^## ([a-z-]+)$", (_ROOT / "bundle_spec" / "FIELDS.md").read_text(), re.MULTILINE)
-    own = {"error", "launch", "printed", "replay-request", "replay-result", "verdict"}
+    own = {"cell", "cell-result", "error", "launch", "printed", "replay-request", "replay-result", "verdict"}
     assert {path.name.removesuffix(".schema.json") for path in _SCHEMAS} - own == set(tables)
 
 

@@ -20,6 +20,7 @@ from docker import DockerClient
 
 from kerncap.errors import HostError, ReplayError
 from kerncap.runtime import engine
+from kerncap.runtime.containers.cancellation import Cancellation
 from kerncap.runtime.containers.image import require_image
 from kerncap.runtime.containers.job import Job, Outcome
 from kerncap.runtime.containers.line import spec_of
@@ -34,16 +35,19 @@ _KEEP_STDERR_BYTES = 1 << 20
 _REMOVE_AFTER_S = 20.0
 
 
-def run(job: Job, *, on_stderr: Callable[[bytes], None] | None = None) -> Outcome:
-    """Run it to its end. Whatever happens, the container is gone afterwards.
+def run(
+    job: Job, *, on_stderr: Callable[[bytes], None] | None = None, cancellation: Cancellation | None = None
+) -> Outcome:
+    """Run it to its end, or until another thread cancels. Whatever happens, the container is gone afterwards.
 
     Raises: HostError `host.no-docker`, `host.no-image`, `host.no-gpu`, `host.docker`, `host.unreadable-bundle`;
-    ReplayError `replay.timeout`.
+    ReplayError `replay.timeout`, `replay.cancelled`.
     """
     spec = spec_of(job)
     with engine.connect() as client, engine.engine_errors(f"running {job.image}"):
         require_image(client, job.image)
-        exit_code, stdout, stderr = Run(client, spec, job.timeout_s + _REMOVE_AFTER_S, on_stderr).result()
+        running = Run(client, spec, job.timeout_s + _REMOVE_AFTER_S, on_stderr, cancellation)
+        exit_code, stdout, stderr = running.result()
     if job.collect is None:
         return Outcome(exit_code, stdout, stderr, None)
     printed, file = _split_collected(stdout)
@@ -54,13 +58,19 @@ class Run:
     """One container from creation to removal."""
 
     def __init__(
-        self, client: DockerClient, spec: Spec, timeout_s: float, on_stderr: Callable[[bytes], None] | None
+        self,
+        client: DockerClient,
+        spec: Spec,
+        timeout_s: float,
+        on_stderr: Callable[[bytes], None] | None,
+        cancellation: Cancellation | None = None,
     ) -> None:
         self._client = client
         self._spec = spec
         self._timeout_s = timeout_s
         self._on_stderr = on_stderr
         self._timed_out = False
+        self._cancellation = cancellation or Cancellation()
 
     def result(self) -> tuple[int, bytes, bytes]:
         # The name is known before the container is: an interrupt while the engine creates it must not leave it behind.
@@ -78,6 +88,7 @@ class Run:
         waiter = threading.Thread(target=wait, daemon=True)
         timer = threading.Timer(self._timeout_s, self._give_up, (container_id,))
         timer.daemon = True
+        self._cancellation.watch(container_id, lambda: self._remove(container_id))
         try:
             try:
                 container = self._client.containers.create(name=container_id, **self._spec.sdk_arguments())
@@ -85,6 +96,7 @@ class Run:
             except docker.errors.DockerException:
                 answered = True
                 raise
+            self._cancellation.check()
             stream = container.attach(stdout=True, stderr=True, stream=True, logs=True, demux=True)
             waiter.start()
             container.start()
@@ -93,7 +105,9 @@ class Run:
             waiter.join(30)
         finally:
             timer.cancel()
+            self._cancellation.forget(container_id)
             self._remove(container_id, wait_s=0 if answered else _CREATION_S)
+        self._cancellation.check()
         if self._timed_out:
             raise ReplayError(
                 f"not done after {self._timeout_s:g} s",
