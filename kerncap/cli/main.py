@@ -64,6 +64,7 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "diff",
     "run",
+    "html",
     "doctor",
     "cache",
     "image",

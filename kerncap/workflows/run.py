@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
 from kerncap.errors import KerncapError
-from kerncap.results import Verdict, parse_verdict
+from kerncap.results import RanImage, Verdict, parse_verdict
 from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
@@ -146,7 +146,11 @@ def _compiling_image(location: Location, image: str | None) -> str | None:
 
 def _verdict(job: containers.Job, source: str, options: RunOptions) -> Verdict:
     done = containers.run(job, on_stderr=options.on_stderr)
-    return parse_verdict(_document(done, "validate", source))
+    verdict = parse_verdict(_document(done, "validate", source))
+    if verdict.ran is None:  # of an image with an older Kerncap
+        return verdict
+    image = RanImage(job.image, *containers.image_digests(job.image))
+    return replace(verdict, ran=replace(verdict.ran, image=image))
 
 
 def _as_named(error: KerncapError, hsaco: Path | None) -> KerncapError:
