@@ -15,6 +15,7 @@ from pathlib import Path
 from kerncap import report
 from kerncap.bundle import Bundle
 from kerncap.bundle.capture import Capture
+from kerncap.bundle.dispatch import Argument
 from kerncap.bundle.location import RegistryLocation, parse_source
 from kerncap.bundle.outputs import new_file
 from kerncap.bundle.step import step_bundle
@@ -24,6 +25,7 @@ from kerncap.transport import open_any
 from kerncap.transport.reference import parse_reference
 from kerncap.verdict.arguments import argument_name, argument_types, argument_value
 from kerncap.verdict.ranges import Ranges, normalise
+from kerncap.verdict.types import name_of
 from kerncap.workflows.source_diff import compare_source
 
 MAX_REGIONS = 256
@@ -95,7 +97,7 @@ def _bundle_facts(bundle: Bundle) -> report.Bundle:
         kernel=capture.kernel.demangled or capture.kernel.name,
         mangled=capture.kernel.name,
         target=capture.code_object.target,
-        framework=f"Triton {capture.triton}" if capture.triton else "HIP, or another one that HSA dispatches",
+        framework=f"Triton {capture.triton}" if capture.triton else "HIP or another one on HSA",
         code_object=capture.code_object.digest,
         captured_on=f"{device.product or device.agent} ({device.device_class or 'unknown class'})",
         versions=tuple(sorted((str(name), str(value)) for name, value in capture.runtime.items()))[:32],
@@ -121,12 +123,18 @@ def _arguments(capture: Capture) -> Iterable[report.Argument]:
             strides = ", ".join(map(str, tensor.strides))
             shown = f"{tensor.dtype}, {' x '.join(map(str, tensor.shape)) or 'scalar'}, strides {strides or 'none'}"
         yield report.Argument(
-            name=argument_name(argument, number),
+            name=_name(argument, number),
             type=type_name or argument.kind,
             value=argument_value(capture, argument, type_name),
             tensor=shown,
             hidden=argument.hidden,
         )
+
+
+def _name(argument: Argument, number: int) -> str:
+    """An unnamed one as inspect and as verdicts call it."""
+    name = argument_name(argument, number)
+    return name if argument.name or argument.hidden else f"{name}, {name_of(argument)}"
 
 
 def _regions(bundle: Bundle) -> tuple[report.Region, ...]:
@@ -137,9 +145,9 @@ def _regions(bundle: Bundle) -> tuple[report.Region, ...]:
     written = _by_region(normalise(known.written)) if known else None
     names: dict[int, list[str]] = {}
     for step in capture.steps:
-        for number, argument in enumerate(step.kernarg.args):
+        for argument in step.kernarg.args:
             if argument.region is not None and not argument.hidden:
-                names.setdefault(argument.region, []).append(argument_name(argument, number))
+                names.setdefault(argument.region, []).append(name_of(argument))
     found = []
     for number, region in enumerate(bundle.index.regions):
         kind = "padding" if region.is_padding else region.kind
