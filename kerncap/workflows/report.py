@@ -6,7 +6,9 @@ or not at all. Called by the commands that make verdicts and by `kerncap html`.
 
 from __future__ import annotations
 
+import csv
 import importlib.metadata
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -203,8 +205,15 @@ def _reproduce(verdict: Verdict, request: Request) -> Iterable[report.Reproduce]
         line = typed("docker", "run", "--rm", "--network", "none", *_gpu_words(verdict))
         path = Path(getattr(location, "path", "")).absolute()
         inside = "/bundle" if path.is_dir() else "/bundle.kcap.tar"
-        mount = typed("--mount", f"type=bind,source={path},target={inside},readonly")
-        yield report.Reproduce("With the same image, by its digest", f"{line} {mount} {typed(pinned, inside)}")
+        mount = typed("--mount", _mount(path, inside), pinned, inside)
+        yield report.Reproduce("With the same image, by its digest", f"{line} {mount}")
+
+
+def _mount(path: Path, inside: str) -> str:
+    """Source: docker's `--mount` is one record of CSV."""
+    record = io.StringIO()
+    csv.writer(record, lineterminator="").writerow(["type=bind", f"source={path}", f"target={inside}", "readonly"])
+    return record.getvalue()
 
 
 def _pinned(location: RegistryLocation, verdict: Verdict) -> str:

@@ -24,11 +24,11 @@ from kerncap.transport import open_any
 log = logging.getLogger(__name__)
 
 MAX_FILES = 64
-MAX_LINES = 3000
+MAX_LINES = 2000
 """Of all files together."""
 _MAX_FILE_BYTES = 4 << 20
 _MAX_DOCUMENT_BYTES = 16 << 20
-_MAX_LINE = 2000
+_MAX_LINE = 500
 _TIMEOUT_S = 60.0
 
 
