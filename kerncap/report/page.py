@@ -9,10 +9,12 @@ from typing import Any
 
 import jinja2
 
+from kerncap.names import base_name
 from kerncap.report import heat, regions, text
 from kerncap.report.facts import Facts
 from kerncap.report.timing import HEIGHT, timing
 
+_MOST_HEADING = 200
 _WORDS = {
     "faithful": "the captured code did the same again, byte for byte",
     "equivalent": "another code object did the same, byte for byte",
@@ -49,6 +51,7 @@ def _values(facts: Facts) -> dict[str, Any]:
     return {
         "facts": facts,
         "verdict": verdict,
+        "heading": base_name(verdict.kernel)[:_MOST_HEADING],
         "word_means": _WORDS.get(verdict.verdict, ""),
         "bundle": bundle,
         "strip": regions.region_strip(bundle.regions) if bundle else None,
