@@ -13,7 +13,7 @@ FUZZ_TIME := 600
 FUZZ_SEED := 1000
 TOOLCHAIN := kerncap/toolchain
 
-.PHONY: help demo test test-full test-apps test-soak test-triton test-triton-releases test-triton-torch matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
+.PHONY: help demo test test-full test-apps test-soak test-report test-triton test-triton-releases test-triton-torch matrix setup images native native-test isa-coverage hw-conformance sanitize fuzz-decoder fuzz-readers fuzz bench evaluation lint clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -37,6 +37,10 @@ test-apps: setup  ## programs nobody here wrote, on the virtual GPU; builds thei
 	scripts/build-native sid -- kerncap-isa kerncap-replay libkerncap.so libkerncap-vgpu.so
 	$(if $(filter llama,$(APPS)),scripts/fetch-llama-source)
 	$(PYTEST) tests/apps $(foreach app,$(APPS),--app $(app))
+
+test-report: setup  ## HTML reports in Chromium, on a phone's screen too; builds an image for it (2.4 GB, 1 GB of it its own)
+	@$(PYTHON) -m kerncap image build --app browser
+	$(PYTEST) tests/report
 
 SOAK := 200
 test-soak: setup images  ## the HIP and HSA test programs SOAK times in a row on each suite, half of them on a busy machine

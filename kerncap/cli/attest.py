@@ -13,6 +13,7 @@ from kerncap.errors import UsageError, typed
 
 if TYPE_CHECKING:
     from kerncap.bundle.referrers import Referrer
+    from kerncap.cli.report import Page
     from kerncap.results import Verdict
     from kerncap.trust.keys import PrivateKey
     from kerncap.workflows.run import RunOptions
@@ -45,7 +46,7 @@ def attest(
         raise UsageError("--image is of --verdict", code="usage.option-alone", hint="--verdict FILE --image NAME")
     opened = open_any(bundle, plain_http=plain_http)
     digest = trust.subject_of(opened).digest
-    found = _read_verdict(verdict) if verdict is not None else None
+    found = read_verdict(verdict) if verdict is not None else None
     private = signing_key(key)
     if found is None:
         done = trust.attach_provenance(opened, private)
@@ -73,10 +74,9 @@ def _note(kind: str, digest: str, key: PrivateKey | None) -> None:
     note(f"{kind} of {digest}, " + ("which nobody signed" if key is None else f"signed by {key.key_id}"))
 
 
-def judge_and_attest(bundle: str, chosen: RunOptions, key: Path | None, *, as_json: bool) -> int:
+def judge_and_attest(bundle: str, chosen: RunOptions, key: Path | None, page: Page, *, as_json: bool) -> int:
     """`run --attest`: what can go wrong with key and bundle goes wrong before anything runs."""
     from kerncap.cli.trusted import signing_key
-    from kerncap.cli.verdict_text import report_verdict
     from kerncap.transport import open_any
     from kerncap.workflows import run as workflow
     from kerncap.workflows import trust
@@ -88,13 +88,14 @@ def judge_and_attest(bundle: str, chosen: RunOptions, key: Path | None, *, as_js
     found = workflow.run(trust.pinned(bundle, trust.subject_of(opened).digest), chosen)
     trust.require_same_image(image)
     done: Referrer = trust.attach_verdict(opened, found, image, private)
-    code = report_verdict(found, as_json=as_json)
+    code = page.finish(found, as_json=as_json)
     note(f"attested: {done.digest}")
     _note("verdict", trust.subject_of(opened).digest, private)
     return code
 
 
-def _read_verdict(path: Path) -> Verdict:
+def read_verdict(path: Path) -> Verdict:
+    """What a command printed with --json. Raises: UsageError `usage.verdict`."""
     from kerncap.bundle.documents import parse_json, validate
     from kerncap.bundle.files import open_named
     from kerncap.errors import BundleError, ReplayError

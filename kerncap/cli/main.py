@@ -66,6 +66,7 @@ COMMANDS: tuple[str, ...] = (
     "run",
     "matrix",
     "bisect",
+    "html",
     "doctor",
     "cache",
     "image",

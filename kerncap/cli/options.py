@@ -261,6 +261,21 @@ SigningKeyOption = Annotated[
         "--key", metavar="PRIVATE.pem", help="Sign it with this key (Ed25519, ECDSA P-256); else nobody vouches for it."
     ),
 ]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="FILE.html", help="Also write the verdict as one HTML file that needs nothing else."
+    ),
+]
+ReportSourceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--report-source",
+        metavar="PLACE",
+        help="Show the source line by line against this one's: the sealed bundle that BUNDLE was unpacked from, or the "
+        "reproducer that --hsaco was compiled from (found by itself where --hsaco lies in it).",
+    ),
+]
 AttachableBundle = Annotated[
     str,
     typer.Argument(

@@ -26,12 +26,14 @@ def replay(
     launcher: options.LauncherOption = None,
     key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
+    report: options.ReportOption = None,
+    report_source: options.ReportSourceOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
     """Replay a captured dispatch and compare all memory with what the application computed."""
+    from kerncap.cli.report import Page
     from kerncap.cli.trusted import trusted
-    from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.launcher import parse_launcher
     from kerncap.workflows.replay import Options, judge
@@ -52,7 +54,8 @@ def replay(
         plain_http=plain_http,
         launcher=parse_launcher(launcher),
     )
-    return report_verdict(judge(trusted(bundle, key, plain_http=plain_http), chosen), as_json=as_json)
+    page = Page(report, bundle, report_source, hsaco, only=only, plain_http=plain_http)
+    return page.finish(judge(trusted(bundle, key, plain_http=plain_http), chosen), as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -50,6 +50,8 @@ def run(
     attest_key: Annotated[
         Path | None, typer.Option("--attest-key", metavar="PRIVATE.pem", help="With --attest: sign it with this key.")
     ] = None,
+    report: options.ReportOption = None,
+    report_source: options.ReportSourceOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -57,8 +59,8 @@ def run(
 
     The equivalent `docker run` lines are printed on stderr.
     """
+    from kerncap.cli.report import Page
     from kerncap.cli.trusted import trusted
-    from kerncap.cli.verdict_text import report_verdict
     from kerncap.workflows import run as workflow
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.recompile import configuration_of
@@ -72,6 +74,7 @@ def run(
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)
+    page = Page(report, bundle, report_source, hsaco, recompile, only, plain_http)
     chosen = workflow.RunOptions(
         image=image,
         device=device,
@@ -88,7 +91,7 @@ def run(
         timeout_s=timeout,
         plain_http=plain_http,
         memory_bytes=memory,
-        say=lambda line: note(f"$ {line}"),
+        say=page.say,
         launcher=launcher,
         on_stderr=_pass_on if verbose or launcher is not None else None,
     )
@@ -96,10 +99,10 @@ def run(
         raise UsageError("--attest-key is of --attest", code="usage.option-alone", hint="--attest --attest-key KEY")
     bundle = trusted(bundle, key, plain_http=plain_http)
     if not attest:
-        return report_verdict(workflow.run(bundle, chosen), as_json=as_json)
+        return page.finish(workflow.run(bundle, chosen), as_json=as_json)
     from kerncap.cli.attest import judge_and_attest
 
-    return judge_and_attest(bundle, chosen, attest_key, as_json=as_json)
+    return judge_and_attest(bundle, chosen, attest_key, page, as_json=as_json)
 
 
 def _pass_on(piece: bytes) -> None:

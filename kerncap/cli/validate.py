@@ -8,7 +8,7 @@ import typer
 
 from kerncap import limits
 from kerncap.cli import options
-from kerncap.cli.output import note, set_verbosity
+from kerncap.cli.output import set_verbosity
 from kerncap.errors import UsageError
 
 
@@ -31,6 +31,8 @@ def validate(
     launcher: options.LauncherOption = None,
     key: options.PolicyOption = None,
     plain_http: options.PlainHttpOption = False,
+    report: options.ReportOption = None,
+    report_source: options.ReportSourceOption = None,
     as_json: options.JsonOption = False,
     verbose: options.VerboseOption = 0,
 ) -> int:
@@ -38,8 +40,8 @@ def validate(
 
     With --config the kernel is compiled for another configuration before, in the sandbox or with --trust here.
     """
+    from kerncap.cli.report import Page
     from kerncap.cli.trusted import trusted
-    from kerncap.cli.verdict_text import report_verdict
     from kerncap.verdict.plan import Tolerance
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.launcher import parse_launcher
@@ -66,11 +68,12 @@ def validate(
         plain_http=plain_http,
         launcher=parse_launcher(launcher),
     )
+    page = Page(report, bundle, report_source, hsaco, configuration is not None, only, plain_http)
     bundle = trusted(bundle, key, plain_http=plain_http)
     if configuration is None:
-        return report_verdict(judge(bundle, chosen), as_json=as_json)
-    sandbox = Sandbox(say=lambda line: note(f"$ {line}"), configuration=configuration)
-    return report_verdict(judge_source(bundle, chosen, sandbox, trust=trust), as_json=as_json)
+        return page.finish(judge(bundle, chosen), as_json=as_json)
+    sandbox = Sandbox(say=page.say, configuration=configuration)
+    return page.finish(judge_source(bundle, chosen, sandbox, trust=trust), as_json=as_json)
 
 
 def _check_variant(hsaco: Path | None, launch: str | None, config: bool, trust: bool) -> None:

@@ -5,7 +5,9 @@ workflows and the commands; docs/interfaces.md describes the documents.
 """
 
 from kerncap.results.findings import CheckResult, Finding, Site, parse_finding
+from kerncap.results.mismatch_map import MismatchMap, OutputMap, RegionMap
 from kerncap.results.outputs import ElementDifference, OutputDifference
+from kerncap.results.ran import Ran, RanImage
 from kerncap.results.replay import Mismatch, ReplayResult, RunResult, parse_replay_result
 from kerncap.results.verdict import (
     DIFFERS,
@@ -29,7 +31,12 @@ __all__ = [
     "Finding",
     "Judgement",
     "Mismatch",
+    "MismatchMap",
     "OutputDifference",
+    "OutputMap",
+    "Ran",
+    "RanImage",
+    "RegionMap",
     "ReplayResult",
     "RunResult",
     "Site",

@@ -8,7 +8,9 @@ from typing import Any
 
 from kerncap.errors import ReplayError
 from kerncap.results.findings import CheckResult, parse_checked
+from kerncap.results.mismatch_map import MismatchMap, parse_map
 from kerncap.results.outputs import OutputDifference, parse_output
+from kerncap.results.ran import Ran, parse_ran
 from kerncap.results.replay import Mismatch
 
 FAITHFUL = "faithful"
@@ -68,6 +70,9 @@ class Verdict:
     checks: CheckResult | None = None
     outputs: tuple[OutputDifference, ...] = ()
     """Of the first run that differs by more than is allowed, else of the first that differs at all."""
+    mismatch_map: MismatchMap | None = None
+    """Of the same run; None: nothing differs."""
+    ran: Ran | None = None
     schema: str = field(default="kerncap.verdict/1", init=False)
 
     @property
@@ -102,6 +107,8 @@ class Verdict:
             "timing_ns": list(self.timing_ns),
             "duration_s": self.duration_s,
             "checks": self.checks.to_json() if self.checks else None,
+            "mismatch_map": self.mismatch_map.to_json() if self.mismatch_map else None,
+            "ran": self.ran.to_json() if self.ran else None,
         }
 
 
@@ -137,6 +144,8 @@ def parse_verdict(document: Mapping[str, Any]) -> Verdict:
             product=str(document["product"]),
             checks=parse_checked(document.get("checks")),
             outputs=tuple(parse_output(output) for output in document.get("outputs", ())),
+            mismatch_map=parse_map(document.get("mismatch_map")),
+            ran=parse_ran(document.get("ran")),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ReplayError(

@@ -19,12 +19,14 @@ from kerncap.results import (
     WITHIN_TOLERANCE,
     Judgement,
     Mismatch,
+    MismatchMap,
     OutputDifference,
     ReplayResult,
     RunResult,
     Verdict,
 )
 from kerncap.verdict.compare import compare_dump
+from kerncap.verdict.heat import Heat
 from kerncap.verdict.mismatches import open_dump
 from kerncap.verdict.outputs import output_differences
 from kerncap.verdict.plan import (
@@ -67,7 +69,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         _require_told_from_nothing(runs, plan, capture, exact=all(j.agrees for j in judgements))
     new_noise = subtract(normalise(first.noise), normalise(capture.noise))
     verdict, passed, reasons = _conclude(plan, judgements, first, total(new_noise), capture)
-    outputs, partly = _outputs(plan, judgements, capture)
+    outputs, mismatch_map, partly = _outputs(plan, judgements, capture)
     shown: list[Mismatch] = [m for run in judged.values() for m in run.mismatches]
     return Verdict(
         verdict=verdict,
@@ -89,6 +91,7 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
         duration_s=result.duration_s,
         reasons=reasons + partly,
         outputs=outputs,
+        mismatch_map=mismatch_map,
         tolerance=plan.tolerance.to_json(),
         captured_on=capture.device.device_class or "",
         product=result.product,
@@ -97,17 +100,18 @@ def classify(plan: Plan, result: ReplayResult, capture: Capture, subject: Subjec
 
 def _outputs(
     plan: Plan, judgements: tuple[Judgement, ...], capture: Capture
-) -> tuple[tuple[OutputDifference, ...], tuple[str, ...]]:
-    """Of the first run that differs by more than is allowed, else of the first that differs at all; by element. And
-    what is not said of it."""
+) -> tuple[tuple[OutputDifference, ...], MismatchMap | None, tuple[str, ...]]:
+    """Of the first run that differs by more than is allowed, else of the first that differs at all; by element, and by
+    place. And what is not said of it."""
     differing = [j for j in judgements if not j.agrees]
     name = next((j.name for j in sorted(differing, key=lambda j: j.within_tolerance)), None)
     folder = plan.runs[plan.names.index(name)].mismatch_dump if name is not None else None
     if name is None or folder is None:
-        return (), ()
-    dump = open_dump(folder)
-    found = output_differences(name, dump, capture, plan.shown, plan.tolerance)
-    return found, () if dump.complete else ("outputs are described by the first of the bytes that differ",)
+        return (), None, ()
+    dump, heat = open_dump(folder), Heat(plan.spans)
+    found = output_differences(name, dump, capture, plan.shown, plan.tolerance, heat)
+    places = heat.result(name, capture, complete=dump.complete)
+    return found, places, () if dump.complete else ("outputs are described by the first of the bytes that differ",)
 
 
 def _named(mismatch: Mismatch, plan: Plan, capture: Capture) -> Mismatch:

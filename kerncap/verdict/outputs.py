@@ -18,6 +18,7 @@ from kerncap.bundle.capture import Capture
 from kerncap.bundle.dispatch import Argument, Tensor
 from kerncap.results import ElementDifference, OutputDifference
 from kerncap.verdict.compare import elements_agree
+from kerncap.verdict.heat import Heat, first_element
 from kerncap.verdict.mismatches import Dump, Piece, inside, pieces_of, positions_of
 from kerncap.verdict.plan import Tolerance
 from kerncap.verdict.ranges import intersect, normalise, total
@@ -28,9 +29,14 @@ MAX_FIRST = 4
 
 
 def output_differences(
-    run: str, dump: Dump, capture: Capture, shown: Sequence[TypedRange], tolerance: Tolerance
+    run: str,
+    dump: Dump,
+    capture: Capture,
+    shown: Sequence[TypedRange],
+    tolerance: Tolerance,
+    heat: Heat | None = None,
 ) -> tuple[OutputDifference, ...]:
-    """By argument, in the order of the typed ranges; then bytes of unknown type, by region.
+    """By argument, in the order of the typed ranges; then bytes of unknown type, by region. `heat` is told of all.
 
     Raises: ReplayError `replay.bad-result`.
     """
@@ -39,12 +45,19 @@ def output_differences(
     rest: dict[int, _Bytes] = {}
     for piece in pieces_of(dump):
         wrong = (piece.expected != piece.actual) & ~inside(piece, noise)
+        differing, beyond = np.flatnonzero(wrong), wrong.copy()
         for tally in tallies:
             places = positions_of(piece, tally.typed)
             places = places[wrong[places].any(axis=1)]
             if len(places):
-                tally.add(piece, places, tolerance)
+                left = tally.add(piece, places, tolerance)
                 wrong[places] = False
+                if heat is not None:
+                    beyond[places[~left]] = False
+                    numbers = first_element(tally.typed, piece.offsets[places[:, 0]])
+                    heat.elements(tally.typed, tally.tensor, numbers, left)
+        if heat is not None and len(differing):
+            heat.bytes(piece.region, piece.offsets[differing], beyond[differing])
         if wrong.any():
             rest.setdefault(piece.region, _Bytes(piece.region)).add(piece, wrong)
     found = [tally.result(run, capture) for tally in tallies if tally.differing]
@@ -71,7 +84,8 @@ class _Tally:
     def tensor(self) -> Tensor | None:
         return self.argument.tensor if self.argument else None
 
-    def add(self, piece: Piece, places: npt.NDArray[np.int64], tolerance: Tolerance) -> None:
+    def add(self, piece: Piece, places: npt.NDArray[np.int64], tolerance: Tolerance) -> npt.NDArray[np.bool_]:
+        """Which of these elements differ by more than the tolerance allows."""
         kind = self.typed[3]
         expected, actual = piece.expected[places].tobytes(), piece.actual[places].tobytes()
         want, got = values_of(expected, kind), values_of(actual, kind)
@@ -91,6 +105,7 @@ class _Tally:
                 offset = int(piece.offsets[places[number, 0]])
                 texts = text_of(want[number].item(), kind), text_of(got[number].item(), kind)
                 some.append(ElementDifference(offset, self._index(offset), *texts))
+        return beyond
 
     def _measure(self, want: npt.NDArray[Any], got: npt.NDArray[Any]) -> None:
         finite = np.isfinite(want) & np.isfinite(got)

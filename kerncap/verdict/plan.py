@@ -73,6 +73,8 @@ class Plan:
     """Float and integer data: mismatches in it are shown as numbers."""
     remarks: tuple[str, ...] = ()
     """What the runs do not tell, for the verdict's reasons."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """(va, size) of every region."""
 
     def lenient(self, capture: Capture) -> bool:
         return is_lenient(capture, self.tolerance)
@@ -102,18 +104,20 @@ def make_plan(
 
     With `read_before` inputs that no argument is known to lead to as float data are looked at, too.
     """
-    shown = typed_ranges(capture, [region.size for region in index.regions])
+    spans = tuple((region.va, region.size) for region in index.regions)
+    shown = typed_ranges(capture, [size for _, size in spans])
     typed = float_ranges(shown)
     if capture.status == FAULT:
         why = "the captured dispatch faulted"
         run = ReplayRun(hsaco=hsaco, expect_post=False)
-        return Plan((CAPTURED,), (run,), {POISONED: why, PERTURBED: why}, typed, tolerance, hsaco, shown=shown)
+        missing = {POISONED: why, PERTURBED: why}
+        return Plan((CAPTURED,), (run,), missing, typed, tolerance, hsaco, shown=shown, spans=spans)
     guessed: tuple[TypedRange, ...] = ()
     known: tuple[TypedRange, ...] = ()
 
     dumps = _Dumps(scratch, lenient=is_lenient(capture, tolerance))
     steps: list[tuple[str, ReplayRun]] = [(CAPTURED, dumps.of(CAPTURED, ReplayRun(hsaco=hsaco, iterations=iterations)))]
-    missing: dict[str, str] = {}
+    missing = {}
     poison = _poison(capture, missing)
     if poison:
         steps.append((POISONED, dumps.of(POISONED, ReplayRun(hsaco=hsaco, poisoned=poison))))
@@ -137,6 +141,7 @@ def make_plan(
         guessed=guessed,
         known=known,
         shown=shown,
+        spans=spans,
     )
 
 

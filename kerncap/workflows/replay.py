@@ -35,6 +35,7 @@ from kerncap.workflows.code import is_code_object
 from kerncap.workflows.launcher import Launcher
 from kerncap.workflows.perturbed import perturb
 from kerncap.workflows.preflight import checked_device
+from kerncap.workflows.ran import ran_here
 from kerncap.workflows.replay_process import ReplayProcess, native_for
 from kerncap.workflows.variant import launch_of
 
@@ -165,6 +166,7 @@ def judge_with(process: ReplayProcess, subject: OnDevice, options: Options, scra
         if options.check is None:
             raise
         raise with_findings(error, _checked(subject, hsaco, scratch, options, launch)) from None
+    verdict = replace(verdict, ran=ran_here())
     if launched is not None:
         verdict = replace(verdict, reasons=(*verdict.reasons, launched))
     if options.check is None:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
 from kerncap.errors import KerncapError
-from kerncap.results import Verdict, parse_verdict
+from kerncap.results import Ran, RanImage, Verdict, parse_verdict
 from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
 from kerncap.scratch import Scratch
 from kerncap.workflows.launcher import words_of
 from kerncap.workflows.preflight import require_for_container, require_of_local
+from kerncap.workflows.ran import ran_here
 from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
 from kerncap.workflows.variant import read_launch
 
@@ -146,7 +147,10 @@ def _compiling_image(location: Location, image: str | None) -> str | None:
 
 def _verdict(job: containers.Job, source: str, options: RunOptions) -> Verdict:
     done = containers.run(job, on_stderr=options.on_stderr)
-    return parse_verdict(_document(done, "validate", source))
+    verdict = parse_verdict(_document(done, "validate", source))
+    ran = verdict.ran or Ran(ran_here().at, {})  # an older Kerncap, as an image may have it, does not say
+    image = RanImage(job.image, *containers.image_digests(job.image))
+    return replace(verdict, ran=replace(ran, image=image))
 
 
 def _as_named(error: KerncapError, hsaco: Path | None) -> KerncapError:

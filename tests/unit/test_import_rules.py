@@ -18,7 +18,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"cli"}),
     frozenset({"workflows"}),
-    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust", "matrix"}),
+    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust", "matrix", "report"}),
     frozenset({"bundle", "results"}),
     frozenset({"native", "proc", "names", "scratch", "limits"}),
     frozenset({"errors", "terminal"}),
@@ -27,7 +27,7 @@ _ONLY_IN: dict[str, frozenset[str]] = {
     "typer": frozenset({"cli"}),
     "click": frozenset(),
     "rich": frozenset({"cli"}),
-    "jinja2": frozenset({"runtime", "reproducer", "matrix"}),
+    "jinja2": frozenset({"runtime", "reproducer", "matrix", "report"}),
     "docker": frozenset({"runtime"}),
     "oras": frozenset({"transport"}),
     "requests": frozenset({"transport", "runtime"}),  # runtime: what the docker SDK raises
