@@ -35,6 +35,7 @@ class State:
     def __init__(self, path: Path | None, results: Mapping[str, CellResult] | None = None) -> None:
         self._path = path
         self._results = dict(results or {})
+        self._encoded = {name: _encoded(result) for name, result in self._results.items()}
         self._lock = threading.Lock()
 
     def kept(self, cell: Cell) -> CellResult | None:
@@ -49,13 +50,13 @@ class State:
         """On the disk when this returns. Raises: OSError."""
         with self._lock:
             self._results[result.cell.id] = result
+            self._encoded[result.cell.id] = _encoded(result)
             self._write()
 
     def _write(self) -> None:
         if self._path is not None:
-            cells = [result.to_json() for result in self._results.values()]
-            document = {"schema": _SCHEMA, "cells": cells}
-            replace_file(self._path, json.dumps(document, ensure_ascii=True).encode() + b"\n")
+            cells = b",\n".join(self._encoded.values())
+            replace_file(self._path, b'{"schema": "%s", "cells": [\n%s\n]}\n' % (_SCHEMA.encode(), cells))
 
 
 @contextmanager
@@ -99,6 +100,10 @@ def _alone(path: Path) -> Iterator[None]:
                 lock.unlink()
     finally:
         os.close(fd)
+
+
+def _encoded(result: CellResult) -> bytes:
+    return json.dumps(result.to_json(), ensure_ascii=True).encode()
 
 
 def _read(path: Path) -> dict[str, CellResult]:
