@@ -44,8 +44,6 @@ class Region:
 class Bundle:
     """What the bundle says of the captured dispatch."""
 
-    name: str
-    kernel: str
     mangled: str
     target: str
     framework: str

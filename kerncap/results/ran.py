@@ -26,7 +26,7 @@ class RanImage:
 @dataclass(frozen=True)
 class Ran:
     """`at`: UTC, as RFC 3339 has it. `versions`: of what the code object ran on, by name (kerncap, hsa_runtime, os,
-    kernel), as far as they are known. `image` None: not in a container that Kerncap started."""
+    linux), as far as they are known. `image` None: not in a container that Kerncap started."""
 
     at: str
     versions: Mapping[str, str]

@@ -18,7 +18,7 @@ _HSA_FOLDERS = ("/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 
 def ran_here() -> Ran:
     """What cannot be told is left out."""
-    versions = {"kerncap": _own_version(), "hsa_runtime": _hsa_runtime(), "os": _os(), "kernel": platform.release()}
+    versions = {"kerncap": _own_version(), "hsa_runtime": _hsa_runtime(), "os": _os(), "linux": platform.release()}
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Ran(at, {name: version for name, version in versions.items() if version})
 

@@ -95,8 +95,6 @@ def _bundle_facts(bundle: Bundle) -> report.Bundle:
     device, dispatch = capture.device, capture.dispatch
     regions = _regions(bundle)
     return report.Bundle(
-        name=bundle.name,
-        kernel=capture.kernel.demangled or capture.kernel.name,
         mangled=capture.kernel.name,
         target=capture.code_object.target,
         framework=f"Triton {capture.triton}" if capture.triton else "HIP or another one on HSA",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
-from kerncap.errors import KerncapError
+from kerncap.errors import HostError, KerncapError
 from kerncap.results import Ran, RanImage, Verdict, parse_verdict
 from kerncap.runtime import containers, triton_images
 from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
@@ -30,6 +31,8 @@ from kerncap.workflows.variant import read_launch
 
 if TYPE_CHECKING:
     from kerncap.transport.arriving import Arrival
+
+_log = logging.getLogger(__name__)
 
 _DISPATCH_TIMEOUT_S = 60.0
 
@@ -149,7 +152,11 @@ def _verdict(job: containers.Job, source: str, options: RunOptions) -> Verdict:
     done = containers.run(job, on_stderr=options.on_stderr)
     verdict = parse_verdict(_document(done, "validate", source))
     ran = verdict.ran or Ran(ran_here().at, {})  # an older Kerncap, as an image may have it, does not say
-    image = RanImage(job.image, *containers.image_digests(job.image))
+    try:
+        image = RanImage(job.image, *containers.image_digests(job.image))
+    except HostError as error:  # it was there; a verdict is not lost because it is gone by now
+        _log.warning("%s", error)
+        return replace(verdict, ran=ran)
     return replace(verdict, ran=replace(ran, image=image))
 
 

@@ -29,8 +29,11 @@ from kerncap.report.span import WIDTH, place
 from kerncap.report.text import duration, size
 from kerncap.report.timing import timing
 from kerncap.results import Ran, RanImage, Verdict, parse_verdict
+from kerncap.runtime import containers
 from kerncap.workflows import report as workflow
 from kerncap.workflows.report import Request, gather, write_report
+from kerncap.workflows.run import RunOptions
+from kerncap.workflows.run import _verdict as judged_in
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NAMESPACE = "{http://www.w3.org/1999/xhtml}"
@@ -286,66 +289,6 @@ def test_nothing_is_left_when_the_page_cannot_be_made(
     assert not list(tmp_path.glob(".*partial"))
 
 
-def test_the_source_line_by_line(layout: Path, tmp_path: Path) -> None:
-    """A variant's source is found where the variant lies; the captured side is the sealed one, whichever is judged."""
-    verdict = verdict_of(open_bundle(f"oci:{layout}"))
-    work = tmp_path / "work"
-    unpack(open_bundle(f"oci:{layout}"), work)
-    (work / "reproducer.json").write_text("{}")
-    place_ = f"oci:{layout}"
-    same = gather(verdict, Request(tmp_path / "x", place_, hsaco=work / "variant.hsaco")).source
-    assert same is not None
-    assert "no file was changed" in same.remark
-    main = work / "src" / "root" / "app" / "scale.hip"
-    main.write_text(main.read_text() + "// one more\n")
-    (work / "src" / "root" / "app" / "new.h").write_text("int\tx;\n")
-    (work / "src" / "root" / "app" / "scale.h").unlink()
-    edited = gather(verdict, Request(tmp_path / "x", place_, hsaco=work / "variant.hsaco")).source
-    assert edited is not None
-    found = {file.name.rpartition("/")[2]: (file.what, file.lines) for file in edited.files}
-    assert found["new.h"] == ("added", ("@@ -0,0 +1 @@", "+int\tx;"))
-    assert found["scale.h"] == ("removed", ("@@ -1 +0,0 @@", "-#pragma once"))
-    assert found["scale.hip"][0] == "changed"
-    assert found["scale.hip"][1][-1] == "+// one more"
-    other = replace(verdict, bundle=None)
-    reverse = gather(other, Request(tmp_path / "x", str(work), source=place_)).source
-    assert reverse is not None
-    assert reverse.files == edited.files
-    assert gather(verdict, Request(tmp_path / "x", place_)).source is None
-    again = gather(verdict, Request(tmp_path / "x", place_, recompiled=True)).source
-    assert again is not None
-    assert "compiled again" in again.remark
-
-
-def test_an_edited_reproducer_alone_names_its_files(reproducer: Path, tmp_path: Path) -> None:
-    main = reproducer / "src" / "root" / "app" / "scale.hip"
-    name = "src/root/app/scale.hip"
-    files = [{"original": "/app/scale.hip", "path": name, "digest": digest_of(main), "system": False}]
-    write_json(reproducer / "compile.json", {"files": files})
-    verdict = replace(verdict_of(open_bundle(str(reproducer))), bundle=None)
-    request = Request(tmp_path / "x", str(reproducer), recompiled=True)
-    before = gather(verdict, request).source
-    main.write_text("edited\n")
-    after = gather(verdict, request).source
-    assert before is not None
-    assert after is not None
-    assert "no file of it was changed" in before.remark
-    assert [(file.name, file.what) for file in after.files] == [(name, "changed")]
-
-
-def test_very_long_source_is_cut(layout: Path, tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    unpack(open_bundle(f"oci:{layout}"), work)
-    main = work / "src" / "root" / "app" / "scale.hip"
-    main.write_text("".join(f"{n} {'x' * 5000}\n" for n in range(600)))
-    (work / "src" / "root" / "app" / "scale.h").write_text("y\n" * 20_000)
-    (work / "src" / "root" / "app" / "zero.h").write_bytes(b"\0" * (5 << 20))
-    text = made(verdict_of(open_bundle(f"oci:{layout}")), tmp_path, f"oci:{layout}", source=str(work))
-    check_page(text)
-    assert text.count("There is more that differs here") == 3
-    assert len(text.encode()) < 2 << 20
-
-
 def test_lines_that_repeat_it_name_digests(layout: Path, tmp_path: Path) -> None:
     verdict = verdict_of(open_bundle(f"oci:{layout}"))
     plain = replace(
@@ -407,3 +350,19 @@ def test_times() -> None:
         "5.0 TiB",
         "8388608.0 TiB",
     ]
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["", "older"])
+def test_run_adds_the_image(layout: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool) -> None:
+    """What is inside does not know it; an older Kerncap inside does not even say when."""
+    document = verdict_of(open_bundle(f"oci:{layout}")).to_json()
+    document["ran"] = Ran("2026-12-01T12:00:00Z", {"os": "x"}).to_json() if recorded else None
+    done = containers.Outcome(1, json.dumps(document).encode(), b"", None)
+    monkeypatch.setattr(containers, "run", lambda job, on_stderr=None: done)
+    monkeypatch.setattr(containers, "image_digests", lambda name: ("sha256:ab", "sha256:cd"))
+    job = containers.Job("r/k:1", "validate", layout)
+    found = judged_in(job, str(layout), RunOptions()).ran
+    assert found is not None
+    assert found.image == RanImage("r/k:1", "sha256:ab", "sha256:cd")
+    assert found.versions == ({"os": "x"} if recorded else {})
+    assert re.fullmatch(r"20[0-9-]{8}T[0-9:]{8}Z", found.at)
