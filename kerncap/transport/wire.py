@@ -32,6 +32,7 @@ from kerncap.transport.failures import (
     named_address,
     network_error,
     origin,
+    proxy_error,
     reason,
     retry_after,
     said,
@@ -219,6 +220,8 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
         except requests.exceptions.ConnectionError as error:
             raise Failed(network_error(url, error), connecting=is_connecting(error)) from None
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
+            if isinstance(error, ValueError) and self.session.trust_env and requests.utils.get_environ_proxies(url):
+                raise proxy_error(url, said(error)) from None  # an address of ours was checked: it is the proxy's
             raise Failed(network_error(url, error)) from None
 
     def _raise_for(self, response: requests.Response, method: str, url: str) -> None:
