@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
-from kerncap.errors import KerncapError, TransportError
+from kerncap.errors import KerncapError, TransportError, typed
 
 _LOG = logging.getLogger(__name__)
 _MAX_ERROR_BYTES = 16 << 10
@@ -124,6 +124,16 @@ def network_error(url: str, error: Exception) -> TransportError:
         cause = str(getattr(error.args[0], "reason", error)).rpartition(": ")[2]
         return TransportError(f"{host} cannot be reached: {cause}", code="transport.unreachable", hint=hint)
     return TransportError(f"the connection to {host} broke: {said(error)}", code="transport.broken", hint=hint)
+
+
+def tls_error(url: str, error: Exception) -> TransportError:
+    cause = getattr(error.args[0], "reason", error) if error.args else error
+    parts = urlsplit(url)
+    return TransportError(
+        f"{url.partition('?')[0]}: TLS: {said(cause)}",
+        code="transport.tls",
+        hint=typed("openssl", "s_client", "-connect", parts.netloc + ("" if parts.port else ":443")),
+    )
 
 
 def proxy_error(url: str, why: str) -> TransportError:
