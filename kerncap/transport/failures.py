@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
-from kerncap.errors import KerncapError, TransportError
+from kerncap.errors import KerncapError, TransportError, typed
 
 _LOG = logging.getLogger(__name__)
 _MAX_ERROR_BYTES = 16 << 10
@@ -117,17 +117,31 @@ def network_error(url: str, error: Exception) -> TransportError:
     host, hint = urlsplit(url).netloc, f"curl -sv {_root(url)}"
     if isinstance(error, requests.exceptions.ProxyError):
         cause = getattr(getattr(error.args[0], "reason", None), "original_error", error) if error.args else error
-        return TransportError(
-            f"the proxy for {host} does not let through: {str(cause).rpartition(': ')[2]}",
-            code="transport.proxy",
-            hint="unset HTTPS_PROXY  # or HTTP_PROXY, ALL_PROXY; or add the registry to NO_PROXY",
-        )
+        return proxy_error(url, str(cause).rpartition(": ")[2])
     if isinstance(error, (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)):
         return TransportError(f"{host} does not answer in time", code="transport.timeout", hint=hint)
     if isinstance(error, requests.exceptions.ConnectionError) and is_connecting(error):
         cause = str(getattr(error.args[0], "reason", error)).rpartition(": ")[2]
         return TransportError(f"{host} cannot be reached: {cause}", code="transport.unreachable", hint=hint)
     return TransportError(f"the connection to {host} broke: {said(error)}", code="transport.broken", hint=hint)
+
+
+def tls_error(url: str, error: Exception) -> TransportError:
+    cause = getattr(error.args[0], "reason", error) if error.args else error
+    parts = urlsplit(url)
+    return TransportError(
+        f"{url.partition('?')[0]}: TLS: {said(cause)}",
+        code="transport.tls",
+        hint=typed("openssl", "s_client", "-connect", parts.netloc + ("" if parts.port else ":443")),
+    )
+
+
+def proxy_error(url: str, why: str) -> TransportError:
+    return TransportError(
+        f"the proxy for {urlsplit(url).netloc} does not let through: {why}",
+        code="transport.proxy",
+        hint="unset HTTPS_PROXY  # or HTTP_PROXY, ALL_PROXY; or add the registry to NO_PROXY",
+    )
 
 
 def too_slow(url: str, limit_s: float) -> TransportError:

@@ -7,12 +7,13 @@ In: a Reference. Out: open responses, or a TransportError within seconds. Called
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import oras.container
 import oras.provider
@@ -32,9 +33,11 @@ from kerncap.transport.failures import (
     named_address,
     network_error,
     origin,
+    proxy_error,
     reason,
     retry_after,
     said,
+    tls_error,
     too_slow,
 )
 from kerncap.transport.reference import Reference
@@ -210,16 +213,19 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
             )
             return response
         except requests.exceptions.SSLError as error:
-            parts = urlsplit(url)
-            raise TransportError(
-                f"{url.partition('?')[0]}: TLS: {said(error)}",
-                code="transport.tls",
-                hint=typed("openssl", "s_client", "-connect", parts.netloc + ("" if parts.port else ":443")),
-            ) from None
+            raise tls_error(url, error) from None
         except requests.exceptions.ConnectionError as error:
             raise Failed(network_error(url, error), connecting=is_connecting(error)) from None
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
+            if isinstance(error, ValueError) and self.session.trust_env and requests.utils.get_environ_proxies(url):
+                raise proxy_error(url, said(error)) from None  # an address of ours was checked: it is the proxy's
             raise Failed(network_error(url, error)) from None
+        except OSError as error:
+            authorities = str(self.session.verify)
+            if os.path.exists(authorities):
+                raise
+            text = f"{authorities}, which REQUESTS_CA_BUNDLE or SSL_CERT_FILE names: {os.strerror(errno.ENOENT)}"
+            raise TransportError(text, code="transport.tls", hint=typed("ls", "-l", Path(authorities))) from error
 
     def _raise_for(self, response: requests.Response, method: str, url: str) -> None:
         status = response.status_code

@@ -130,6 +130,19 @@ def test_an_address_that_lets_anybody_in_is_not_said(fake: Fake) -> None:
     assert "SECRET" not in str(caught.value.to_json())
 
 
+@pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_authorities_that_are_not_there(
+    fake: Fake, tmp_path: Path, variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "none.pem"))
+    where = f"https://{fake.host}/x"
+    fake.fault = lambda handler: handler.command == "GET" and (handler.answer(307, Location=where) or True)
+    assert cli.run(["inspect", f"{fake.host}/a/b:v1"]) == 7
+    said = capsys.readouterr().err
+    assert "transport.tls" in said
+    assert f"hint: ls -l {tmp_path / 'none.pem'}" in said
+
+
 def test_a_cookie_goes_nowhere(tmp_path: Path, fake: Fake, layout: Path) -> None:
     """Cookies know no ports: another server on the host that a redirect leads to would get it. (oras keeps none.)"""
     name = f"{fake.host}/a/b:v1"

@@ -111,3 +111,19 @@ def test_a_proxy_that_does_not_let_through(proxy: Proxy, monkeypatch: pytest.Mon
     assert caught.value.code == "transport.proxy"
     assert "NO_PROXY" in (caught.value.hint or "")
     assert ("403" in caught.value.message) == (why == "refuses")
+
+
+@pytest.mark.parametrize("address", ["socks5://127.0.0.1:9", ":::", "http://", "ftp://127.0.0.1:9"])
+def test_what_is_no_proxy_is_said_at_once(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """It becomes none by trying again."""
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    waited: list[float] = []
+    monkeypatch.setattr("kerncap.transport.failures.Attempts.wait", lambda *words: waited.append(1) or _raise(words[1]))
+    with pytest.raises(TransportError) as caught:
+        open_any(f"{NAME}/a/b:v1", patience=QUICK)
+    assert caught.value.code == "transport.proxy"
+    assert not waited
+
+
+def _raise(failed: Any) -> None:
+    raise failed.error
