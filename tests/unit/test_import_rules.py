@@ -18,7 +18,9 @@ _GROUPS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"cli"}),
     frozenset({"workflows"}),
-    frozenset({"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust", "matrix", "report"}),
+    frozenset(
+        {"capture", "source", "triton", "transport", "runtime", "verdict", "reproducer", "trust", "matrix", "report"}
+    ),
     frozenset({"bundle", "results"}),
     frozenset({"native", "proc", "names", "scratch", "limits"}),
     frozenset({"errors", "terminal"}),
