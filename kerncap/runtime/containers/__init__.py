@@ -7,11 +7,12 @@ job.py: what is to run. line.py: the container that does it, in the words of spe
 gets of this host. running.py: its life. failures.py: what it reported. image.py: what it is made from.
 """
 
+from kerncap.runtime.containers.access import all_nodes
 from kerncap.runtime.containers.devices import gpu_present
 from kerncap.runtime.containers.failures import error_of, raise_for_failure
 from kerncap.runtime.containers.image import image_digests
 from kerncap.runtime.containers.job import VARIANT_AT, Job, Lasting, Outcome
-from kerncap.runtime.containers.line import docker_line
+from kerncap.runtime.containers.line import docker_line, readable_mounts, readable_variant
 from kerncap.runtime.containers.running import run
 
 __all__ = [
@@ -19,10 +20,13 @@ __all__ = [
     "Job",
     "Lasting",
     "Outcome",
+    "all_nodes",
     "docker_line",
     "error_of",
     "gpu_present",
     "image_digests",
     "raise_for_failure",
+    "readable_mounts",
+    "readable_variant",
     "run",
 ]
