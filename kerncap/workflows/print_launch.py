@@ -57,6 +57,8 @@ def launch_text(source: str, form: str, options: RunOptions, *, as_json: bool, r
     )
     if gpu is not None and gpu.access is None and form in ("docker", "podman"):
         remark("no GPU is here: the line is for a host that has one, and asks it for the group of /dev/kfd")
+    if form not in ("docker", "podman") and not _names_a_registry(launch.image):
+        remark(f"{launch.image} is pulled from Docker Hub there: --image REGISTRY/NAME:TAG names one of another registry")
     if form == "kubernetes":
         if gpu is not None and (gpu.access is None or not gpu.access.groups):
             remark("supplementalGroups must have the numeric group of /dev/kfd on the nodes: stat -c %g /dev/kfd")
@@ -65,6 +67,12 @@ def launch_text(source: str, form: str, options: RunOptions, *, as_json: bool, r
         return launches.slurm_script(launch)
     write = {"docker": launches.docker_line, "podman": launches.podman_line, "apptainer": launches.apptainer_line}
     return write[form](launch) + "\n"
+
+
+def _names_a_registry(image: str) -> bool:
+    """Source: distribution/reference, the grammar of docker's names of images."""
+    first, slash, _ = image.partition("/")
+    return bool(slash) and ("." in first or ":" in first or first == "localhost")
 
 
 def _reference(location: Location, form: str, remark: Remark) -> bool | None:

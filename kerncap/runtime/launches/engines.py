@@ -27,7 +27,7 @@ def docker_line(launch: Launch) -> str:
     words += _barriers(launch)
     if os.getuid() != 0 and launch.mounts:
         words += ["--user", f"{os.getuid()}:{os.getgid()}"]
-    return _line(launch, words, [typed(*_gpu(launch.gpu)), _group(launch.gpu)], launch.image)
+    return _line(launch, words, [typed(*_gpu(launch.gpu)), _group(launch.gpu)])
 
 
 def podman_line(launch: Launch) -> str:
@@ -44,20 +44,12 @@ def podman_line(launch: Launch) -> str:
     if rootless and launch.gpu is not None:
         # Numeric groups of the host have no number in a user namespace. Source: podman-run(1), --group-add.
         group = "--group-add keep-groups"
-    return _line(launch, words, [typed(*_gpu(launch.gpu)), group], full_name(launch.image))
+    return _line(launch, words, [typed(*_gpu(launch.gpu)), group])
 
 
-def full_name(image: str) -> str:
-    """podman guesses no registry where none is set up."""
-    first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return image
-    return f"docker.io/{image if slash else f'library/{image}'}"
-
-
-def _line(launch: Launch, words: Sequence[str], more: Sequence[str], image: str) -> str:
+def _line(launch: Launch, words: Sequence[str], more: Sequence[str]) -> str:
     mounts = [word for path, target in launch.mounts for word in ("--mount", mount_option(path, target))]
-    parts = [typed(*words), *more, typed(*mounts), typed(image, *launch.words)]
+    parts = [typed(*words), *more, typed(*mounts), typed(launch.image, *launch.words)]
     return " ".join(part for part in parts if part)
 
 
