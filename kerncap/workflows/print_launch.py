@@ -58,7 +58,7 @@ def launch_text(source: str, form: str, options: RunOptions, *, as_json: bool, r
     if gpu is not None and gpu.access is None and form in ("docker", "podman"):
         remark("no GPU is here: the line is for a host that has one, and asks it for the group of /dev/kfd")
     if form not in ("docker", "podman") and not _names_a_registry(launch.image):
-        remark(f"{launch.image} is pulled from Docker Hub there: --image REGISTRY/NAME:TAG names one of another registry")
+        remark(f"{launch.image} comes from Docker Hub there: --image REGISTRY/NAME:TAG names one of another registry")
     if form == "kubernetes":
         if gpu is not None and (gpu.access is None or not gpu.access.groups):
             remark("supplementalGroups must have the numeric group of /dev/kfd on the nodes: stat -c %g /dev/kfd")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from kerncap.errors import HostError, UsageError
+from kerncap.runtime import engine
 from kerncap.runtime.containers import Job
 from kerncap.runtime.containers.access import Access, EngineAbilities, HostFiles, choose, engine_abilities, wants_gpu
 from kerncap.runtime.containers.line import spec_of
@@ -159,5 +163,15 @@ def test_line_and_sdk_say_how(host: HostFiles, tmp_path: Path) -> None:
     assert spec.sdk_arguments()["group_add"] == [str(host.kfd.stat().st_gid)]
 
 
-def test_the_engine_of_the_tests_is_asked() -> None:
-    assert "runc" in engine_abilities().runtimes
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"Runtimes": {"runc": {}, "amd": {}}, "CDISpecDirs": ["/etc/cdi"]}, ALL),
+        ({"Runtimes": {"runc": {}}, "CDISpecDirs": []}, EngineAbilities(runtimes=("runc",))),
+        ({}, PLAIN),
+    ],
+)
+def test_what_an_engine_says(monkeypatch: pytest.MonkeyPatch, info: dict[str, Any], expected: EngineAbilities) -> None:
+    client = SimpleNamespace(info=lambda: info)
+    monkeypatch.setattr(engine, "connect", lambda: nullcontext(client))
+    assert engine_abilities() == expected

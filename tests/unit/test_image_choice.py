@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from kerncap.runtime import image_choice
+from kerncap.runtime import engine, image_choice
 from kerncap.runtime.image_choice import Found, choose
 from kerncap.workflows.image_of_run import default_image, image_for
 from kerncap.workflows.run_options import RunOptions
@@ -49,13 +53,34 @@ def test_nothing_to_choose_from() -> None:
     assert (found.image, found.matches) == (TRIXIE.name, False)
 
 
-def test_images_that_are_there_have_their_releases() -> None:
+def test_images_that_are_there_have_their_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their label, else by what the catalogue says of their suite."""
+    listed: list[dict[str, Any]] = [
+        {"RepoTags": [TRIXIE.name, "elsewhere/runtime:x"], "Labels": None},
+        {"RepoTags": [SID.name], "Labels": {}},
+        {"RepoTags": ["kerncap/runtime:mine"], "Labels": {image_choice.LABEL: "7.1.0"}},
+        {"RepoTags": ["kerncap/runtime:old"], "Labels": {image_choice.LABEL: "?"}},
+        {"RepoTags": None, "Labels": {}},
+    ]
+    asked: list[str] = []
+
+    def images(name: str) -> list[dict[str, Any]]:
+        asked.append(name)
+        return listed
+
+    client = SimpleNamespace(api=SimpleNamespace(images=images))
+    monkeypatch.setattr(engine, "connect", lambda: nullcontext(client))
     there = {one.name: one.release for one in image_choice.runtime_images()}
-    assert there[TRIXIE.name] == TRIXIE.release
-    assert there[SID.name] == SID.release
+    assert asked == ["kerncap/runtime"]
+    assert there == {
+        TRIXIE.name: TRIXIE.release,
+        SID.name: SID.release,
+        "kerncap/runtime:mine": (7, 1, 0),
+        "kerncap/runtime:old": None,
+    }
 
 
-def test_image_overrides_and_no_engine_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_overrides_and_a_bundle_that_is_not_seen_gives_the_default() -> None:
     said: list[str] = []
     assert image_for(None, RunOptions(image="mine"), said.append) == "mine"
     assert said == []
