@@ -14,7 +14,7 @@ from kerncap.bundle import Bundle, open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
 from kerncap.errors import KerncapError, UsageError, typed
 from kerncap.runtime import containers, launches
-from kerncap.runtime.containers.access import wants_gpu
+from kerncap.runtime.containers import access
 from kerncap.runtime.launches import Gpu, Launch
 from kerncap.workflows.image_of_run import image_for
 from kerncap.workflows.launcher import words_of
@@ -39,6 +39,7 @@ def check_form(form: str) -> None:
 def launch_text(source: str, form: str, options: RunOptions, *, as_json: bool, remark: Remark) -> str:
     """Raises: UsageError `usage.print`, `usage.not-expressible`; what a bundle or a file that is named raises."""
     check_form(form)
+    _check_access(form, options.access)
     if options.launcher is not None:
         words_of(options.launcher)
     location = parse_source(source)
@@ -131,14 +132,31 @@ def _gpu(form: str, options: RunOptions) -> tuple[Gpu | None, str]:
     if named and form in _SCHEDULED and options.device != "gpu":
         text = f"{options.device}: the scheduler chooses which GPU a job gets"
         raise UsageError(text, code="usage.not-expressible", hint=f"--print {form} --device gpu")
-    here = containers.gpu_present() and wants_gpu(options.device)
+    here = containers.gpu_present() and access.wants_gpu(options.device)
     if not here and not named:
         return None, options.device
     if not here or form in ("apptainer", "slurm"):
         return Gpu(), options.device
-    # podman: all nodes, and the command inside picks, as a user's own namespace hides none.
-    access = gpu_access(options) if form == "docker" else containers.all_nodes(options.device)
-    return Gpu(access), access.inside
+    if form == "kubernetes":  # of the nodes' files only the groups are taken
+        return Gpu(access.all_nodes(options.device)), options.device
+    found = gpu_access(options) if form == "docker" else _access_for_podman(options)
+    return Gpu(found), found.inside
+
+
+def _check_access(form: str, way: str) -> None:
+    """Raises: UsageError `usage.gpu-access`, `usage.not-expressible`."""
+    access.check_way(way)
+    ways = {"docker": access.WAYS, "podman": ("auto", "cdi", "devices")}.get(form, ("auto",))
+    if way not in ways:
+        text = f"--gpu-access {way} cannot be said to {form}, which has its own way to a GPU"
+        raise UsageError(text, code="usage.not-expressible", hint=f"--print {form} --gpu-access auto")
+
+
+def _access_for_podman(options: RunOptions) -> access.Access:
+    """It knows CDI by itself. Else all nodes, and the command inside picks, as a user's own namespace hides none."""
+    if options.access == "cdi":
+        return access.choose(options.device, "cdi", access.EngineAbilities(cdi=True))
+    return access.all_nodes(options.device)
 
 
 def _words(options: RunOptions, device: str, *, as_json: bool) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,26 @@ def test_a_pull_that_never_ends_meets_the_deadline(suite: str) -> None:
     with SilentServer() as port:
         done = docker("--deadline", "3", f"127.0.0.1:{port}/a/b:1", "--json", of=image(suite))
     assert (done.returncode, document(done)["code"]) == (6, "replay.timeout"), done.stderr
+
+
+def test_a_stop_ends_a_pull_at_once(suite: str) -> None:
+    """Nobody but the first process of a container can be told, and it ignores what it has no handler for."""
+    name = f"kerncap-test-{uuid.uuid4().hex[:12]}"
+    with SilentServer() as port:
+        argv = ["docker", "run", "--rm", "--name", name, "--network", "host", image(suite), f"127.0.0.1:{port}/a/b:1"]
+        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            deadline = time.monotonic() + 60
+            while subprocess.run(["docker", "top", name], capture_output=True).stdout.count(b" pull ") == 0:
+                assert time.monotonic() < deadline, "it does not pull"
+                time.sleep(0.5)
+            time.sleep(2)  # until it has its handlers
+            subprocess.run(["docker", "stop", "--time", "30", name], check=True, capture_output=True)
+            assert process.wait(60) == 143
+        finally:
+            process.kill()
+            process.communicate()
+            subprocess.run(["docker", "rm", "--force", name], capture_output=True)
 
 
 class SilentServer:

