@@ -182,7 +182,7 @@ def works_for(target: str) -> str:
 def replay_device(choice: str, target: str, gpus: list[Gpu] | None = None) -> tuple[Device, str | None]:
     """The device for a bundle of `target`, and a note for the person when it is not what they may expect.
 
-    `auto` takes the real GPU that matches, else the virtual GPU that does; then it says so, and why.
+    `auto` takes the real GPU that matches, else the virtual GPU that does; it says so when a real GPU was passed over.
     `gpus`: those of the host; None: those that the driver lists.
 
     Raises: HostError `host.no-gpu`, `host.wrong-gpu`, `host.no-device`; UsageError `usage.device`.
@@ -202,10 +202,7 @@ def replay_device(choice: str, target: str, gpus: list[Gpu] | None = None) -> tu
                 hint=f"kerncap doctor  # a host with a {target} is needed",
             )
         passed_over = ", ".join(gpu.target for gpu in gpus)
-        text = f"the GPUs of this host ({passed_over}) are no {target}: using the virtual GPU"
-        if not gpus:
-            why = "the driver lists none" if Path("/dev/kfd").exists() else "there is no /dev/kfd"
-            text = f"no GPU is here ({why}): using the virtual GPU"
+        text = f"the GPUs of this host ({passed_over}) are no {target}: using the virtual GPU" if gpus else None
         return Device("vgpu", target=virtual), text
     if device.kind == "gpu":
         if device.index >= len(gpus):
@@ -216,6 +213,14 @@ def replay_device(choice: str, target: str, gpus: list[Gpu] | None = None) -> tu
     elif not runs_on(target, device.target or ""):
         raise _wrong(f"{device} is named", target)
     return device, None
+
+
+def without_gpu(choice: str, found: Device) -> str | None:
+    """A note for the person where `auto` came to the virtual GPU since this host, or this container, has no other."""
+    if choice != "auto" or found.kind != "vgpu":
+        return None
+    why = "the driver lists none" if Path("/dev/kfd").exists() else "there is no /dev/kfd"
+    return f"no GPU is here ({why}): using the virtual GPU"
 
 
 def _no_such_gpu(index: int, gpus: list[Gpu], target: str | None = None) -> HostError:

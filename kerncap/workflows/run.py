@@ -50,7 +50,7 @@ def run(source: str, options: RunOptions) -> Verdict:
         reference = str(named) if isinstance(named, RegistryLocation) else None
         lasting = containers.Lasting(reference, options.plain_http)
         location, arrival = _local(named, scratch, options, stack)
-        compiling_image = _compiling_image(location, options.image)
+        compiling_image = _compiling_image(location, options.image) if options.recompile else None
         options = _with_image(location, options)
         hsaco = options.hsaco
         if options.recompile:
