@@ -246,6 +246,14 @@ def replay_device(choice: str, target: str, gpus: list[Gpu] | None = None) -> tu
     return device, None
 
 
+def without_gpu(choice: str, found: Device) -> str | None:
+    """A note for the person where `auto` came to the virtual GPU since this host, or this container, has no other."""
+    if choice != "auto" or found.kind != "vgpu":
+        return None
+    why = "the driver lists none" if Path("/dev/kfd").exists() else "there is no /dev/kfd"
+    return f"no GPU is here ({why}): using the virtual GPU"
+
+
 def _no_such_gpu(index: int, gpus: list[Gpu], target: str | None = None) -> HostError:
     virtual = _virtual_for(target) if target else VGPU_TARGETS[1]
     hint = f"--device vgpu:{virtual}" if virtual else f"kerncap doctor  # a host with a {target} is needed"

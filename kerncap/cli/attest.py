@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kerncap.cli.report import Page
     from kerncap.results import Verdict
     from kerncap.trust.keys import PrivateKey
-    from kerncap.workflows.run import RunOptions
+    from kerncap.workflows.run_options import RunOptions
 
 _MAX_VERDICT_BYTES = 16 << 20
 
@@ -80,11 +81,13 @@ def judge_and_attest(bundle: str, chosen: RunOptions, key: Path | None, page: Pa
     from kerncap.transport import open_any
     from kerncap.workflows import run as workflow
     from kerncap.workflows import trust
+    from kerncap.workflows.image_of_run import chosen_image
 
     private = signing_key(key)
     opened = open_any(bundle, plain_http=chosen.plain_http)
     trust.require_attachable(opened)
-    image = trust.runtime_image(chosen.image or workflow.default_image())
+    chosen = replace(chosen, image=chosen.image or chosen_image(opened, chosen.remark))
+    image = trust.runtime_image(str(chosen.image))
     found = workflow.run(trust.pinned(bundle, trust.subject_of(opened).digest), chosen)
     trust.require_same_image(image)
     done: Referrer = trust.attach_verdict(opened, found, image, private)

@@ -47,6 +47,18 @@ def bundles(incomplete: str) -> list[str]:
     return [scheme + path for path in sorted(whole + folders)] if whole else []
 
 
+def gpu_accesses(incomplete: str) -> list[str]:
+    from kerncap.runtime.containers.access import WAYS
+
+    return [word for word in WAYS if word.startswith(incomplete)]
+
+
+def print_forms(incomplete: str) -> list[str]:
+    from kerncap.workflows.print_launch import FORMS
+
+    return [word for word in FORMS if word.startswith(incomplete)]
+
+
 def matches(incomplete: str) -> list[str]:
     """The ways to name a kernel."""
     from kerncap.capture.selection import MATCHES

@@ -100,7 +100,7 @@ def matrix(
     _check_ways(bundles, print_cells or cells is not None, collect, state)
     if collect is not None:
         return _collect(collect, expected, reports, as_json=as_json)
-    from kerncap.workflows.run import default_image
+    from kerncap.workflows.image_of_run import default_image
 
     request = shared.request_of(
         bundles or (),

@@ -37,6 +37,23 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 DeviceOption = Annotated[
     str, typer.Option("--device", help="auto, gpu[:N] or vgpu:TARGET[,bar=large].", autocompletion=completion.devices)
 ]
+GpuAccessOption = Annotated[
+    str,
+    typer.Option(
+        "--gpu-access",
+        help="How the container gets at a GPU: auto, devices, cdi (amd.com/gpu=N) or runtime (amd).",
+        autocompletion=completion.gpu_accesses,
+    ),
+]
+PrintOption = Annotated[
+    str | None,
+    typer.Option(
+        "--print",
+        metavar="FORM",
+        help="Run nothing, print how to: docker, podman, apptainer, kubernetes or slurm.",
+        autocompletion=completion.print_forms,
+    ),
+]
 ApplicationDeviceOption = Annotated[
     str | None,
     typer.Option(

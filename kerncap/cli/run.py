@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,13 @@ from kerncap.cli import options
 from kerncap.cli.output import note, set_verbosity
 from kerncap.errors import UsageError
 
+if TYPE_CHECKING:
+    from kerncap.workflows.run_options import RunOptions
+
 
 def register(app: typer.Typer) -> None:
-    example = "kerncap run localhost:5000/bugs/vector_add:1 --device vgpu:gfx942\nkerncap run oci:bundle --recompile"
+    example = "kerncap run localhost:5000/bugs/vector_add:1 --device vgpu:gfx942\nkerncap run oci:bundle --recompile\n"
+    example += "kerncap run ghcr.io/me/bugs/scale:1 --recompile --print kubernetes --device gpu | kubectl create -f -"
     options.add_command(app, "run", run, summary="Replay a bundle in a container, without network.", example=example)
 
 
@@ -23,9 +27,11 @@ def run(
     bundle: options.AnyBundle,
     image: Annotated[
         str | None,
-        typer.Option("--image", help="Runtime image; default: kerncap/runtime:trixie (see kerncap image list)."),
+        typer.Option("--image", help="Runtime image; default: the one that fits the capture (kerncap image list)."),
     ] = None,
     device: options.DeviceOption = "auto",
+    gpu_access: options.GpuAccessOption = "auto",
+    print_as: options.PrintOption = None,
     hsaco: options.HsacoOption = None,
     recompile: Annotated[
         bool, typer.Option("--recompile", help="Judge the bundle's own source, compiled in another container before.")
@@ -57,13 +63,15 @@ def run(
 ) -> int:
     """Replay a bundle in a container, without network, and print the verdict.
 
-    The equivalent `docker run` lines are printed on stderr.
+    The equivalent `docker run` lines are printed on stderr. With --print nothing is run: stdout gets a line, or a
+    manifest, that does it elsewhere.
     """
     from kerncap.cli.report import Page
     from kerncap.cli.trusted import trusted
     from kerncap.workflows import run as workflow
     from kerncap.workflows.check import parse_checks
     from kerncap.workflows.recompile import configuration_of
+    from kerncap.workflows.run_options import RunOptions
 
     set_verbosity(verbose)
     configuration = configuration_of(config, programs, prefix="--")
@@ -75,7 +83,7 @@ def run(
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)
     page = Page(report, bundle, report_source, hsaco, recompile, only, plain_http)
-    chosen = workflow.RunOptions(
+    chosen = RunOptions(
         image=image,
         device=device,
         hsaco=hsaco,
@@ -92,17 +100,32 @@ def run(
         plain_http=plain_http,
         memory_bytes=memory,
         say=page.say,
+        remark=note,
         launcher=launcher,
+        access=gpu_access,
         on_stderr=_pass_on if verbose or launcher is not None else None,
     )
     if attest_key is not None and not attest:
         raise UsageError("--attest-key is of --attest", code="usage.option-alone", hint="--attest --attest-key KEY")
+    if print_as is not None and attest:
+        text = "--print runs nothing, so that there is no verdict to --attest"
+        raise UsageError(text, code="usage.two-purposes", hint="kerncap run BUNDLE --attest")
     bundle = trusted(bundle, key, plain_http=plain_http)
+    if print_as is not None:
+        return _print(bundle, print_as, chosen, as_json=as_json)
     if not attest:
         return page.finish(workflow.run(bundle, chosen), as_json=as_json)
     from kerncap.cli.attest import judge_and_attest
 
     return judge_and_attest(bundle, chosen, attest_key, page, as_json=as_json)
+
+
+def _print(bundle: str, form: str, chosen: RunOptions, *, as_json: bool) -> int:
+    """The text on stdout, remarks on stderr."""
+    from kerncap.workflows.print_launch import launch_text
+
+    sys.stdout.write(launch_text(bundle, form, chosen, as_json=as_json, remark=note))
+    return 0
 
 
 def _pass_on(piece: bytes) -> None:

@@ -29,7 +29,7 @@ def checked_device(bundle: Bundle, choice: str, launcher: Launcher | None = None
         return device, None
     found, remark = native.replay_device(choice, need.target)
     doctor.require(need, found)
-    return found, remark
+    return found, remark or native.without_gpu(choice, found)
 
 
 def require_of_local(location: Location, choice: str) -> None:

@@ -10,23 +10,25 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kerncap.bundle import open_bundle
 from kerncap.bundle.location import LayoutLocation, Location, RegistryLocation, parse_source, require_bundle
-from kerncap.errors import HostError, KerncapError
+from kerncap.errors import BundleError, HostError, KerncapError
 from kerncap.results import Ran, RanImage, Verdict, parse_verdict
 from kerncap.runtime import containers, triton_images
-from kerncap.runtime.catalog import DEFAULT_SUITE, image_name
+from kerncap.runtime.containers import access
+from kerncap.runtime.containers.access import Access
 from kerncap.scratch import Scratch
+from kerncap.workflows.image_of_run import chosen_image, default_image
 from kerncap.workflows.launcher import words_of
 from kerncap.workflows.preflight import require_for_container, require_of_local
 from kerncap.workflows.ran import ran_here
-from kerncap.workflows.recompile import Configuration, Sandbox, recompile_in_sandbox
+from kerncap.workflows.recompile import Sandbox, recompile_in_sandbox
+from kerncap.workflows.run_options import RunOptions
 from kerncap.workflows.variant import read_launch
 
 if TYPE_CHECKING:
@@ -34,37 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_DISPATCH_TIMEOUT_S = 60.0
-
-Say = Callable[[str], None]
-
-
-def default_image() -> str:
-    return image_name("runtime", DEFAULT_SUITE)
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run; `timeout_s` is for a container as a whole, `say` gets the equivalent `docker run` lines."""
-
-    image: str | None = None
-    device: str = "auto"
-    hsaco: Path | None = None
-    recompile: bool = False
-    configuration: Configuration | None = None
-    atol: float = 0.0
-    rtol: float = 0.0
-    ulp: int = 0
-    iterations: int = 2
-    timeout_s: float = 900.0
-    check: str | None = None
-    only: int | None = None
-    kernel: str | None = None
-    plain_http: bool = False
-    memory_bytes: int | None = None
-    launcher: str | None = None
-    say: Say = lambda line: None
-    on_stderr: Callable[[bytes], None] | None = None
+DISPATCH_TIMEOUT_S = 60.0
 
 
 def run(source: str, options: RunOptions) -> Verdict:
@@ -73,6 +45,7 @@ def run(source: str, options: RunOptions) -> Verdict:
     Raises: what the command inside raised; HostError for the engine, or of the doctor's checks; TransportError for a
     reference; UsageError `usage.launcher`.
     """
+    access.check_way(options.access)
     if options.launcher is not None:
         words_of(options.launcher)
     with ExitStack() as stack:
@@ -81,12 +54,14 @@ def run(source: str, options: RunOptions) -> Verdict:
         reference = str(named) if isinstance(named, RegistryLocation) else None
         lasting = containers.Lasting(reference, options.plain_http)
         location, arrival = _local(named, scratch, options, stack)
+        compiling_image = _compiling_image(location, options.image) if options.recompile else None
+        options = _with_image(location, options)
         hsaco = options.hsaco
         if options.recompile:
             hsaco, kept = scratch / "recompiled.hsaco", _free_name(Path.cwd())
             compiling = replace(lasting, collected=kept)
             sandbox = Sandbox(
-                _compiling_image(location, options.image),
+                compiling_image,
                 options.timeout_s,
                 options.memory_bytes,
                 options.say,
@@ -105,7 +80,7 @@ def run(source: str, options: RunOptions) -> Verdict:
             arguments=(
                 *("--iterations", str(options.iterations)),
                 *("--atol", repr(options.atol), "--rtol", repr(options.rtol), "--ulp", str(options.ulp)),
-                *("--timeout", f"{min(options.timeout_s, _DISPATCH_TIMEOUT_S):g}"),
+                *("--timeout", f"{min(options.timeout_s, DISPATCH_TIMEOUT_S):g}"),
                 *(("--check", options.check) if options.check else ()),
                 *(("--only", str(options.only)) if options.only is not None else ()),
                 *(("--kernel", options.kernel) if options.kernel is not None else ()),
@@ -113,8 +88,11 @@ def run(source: str, options: RunOptions) -> Verdict:
                 *launched,
             ),
             device=device,
+            access=gpu_access(replace(options, device=device)) if device is not None else None,
             hsaco=hsaco,
         )
+        if job.access is not None:
+            options.remark(_on_what(job.access))
         if arrival is not None:
             job = replace(job, timeout_s=job.timeout_s + arrival.allowance_s)
         options.say(containers.docker_line(job, lasting))
@@ -129,6 +107,33 @@ def run(source: str, options: RunOptions) -> Verdict:
             return _verdict(job, source, options)
         except KerncapError as error:
             raise _as_named(error, options.hsaco) from None
+
+
+def gpu_access(options: RunOptions) -> Access:
+    """How a container of this host gets at the GPU that `--device` names; the engine is asked only where there is one.
+
+    Raises: UsageError `usage.gpu-access`, `usage.device`; HostError `host.no-gpu`, `host.gpu-access`, `host.no-docker`.
+    """
+    asks = options.access != "devices" and access.wants_gpu(options.device)
+    abilities = access.engine_abilities() if asks else access.EngineAbilities()
+    return access.choose(options.device, options.access, abilities)
+
+
+def _on_what(found: Access) -> str:
+    if found.way == "none" and found.inside == "auto":
+        return "no GPU is here (there is no /dev/kfd): the virtual GPU is used"
+    return f"GPU access by {found.way}: {found.why}" if found.way != "none" else f"device {found.inside}"
+
+
+def _with_image(location: Location, options: RunOptions) -> RunOptions:
+    """A bundle that cannot be read is not judged here: the container says what is wrong."""
+    if options.image is not None:
+        return options
+    try:
+        bundle = open_bundle(location)
+    except (BundleError, OSError):
+        return replace(options, image=default_image())
+    return replace(options, image=chosen_image(bundle, options.remark))
 
 
 def _device_and_launcher(options: RunOptions) -> tuple[str | None, tuple[str, ...]]:
@@ -176,7 +181,7 @@ def _free_name(folder: Path) -> Path:
 def _job(command: str, location: Location, options: RunOptions, **more: Any) -> containers.Job:
     assert not isinstance(location, RegistryLocation)
     return containers.Job(
-        image=options.image or default_image(),
+        image=options.image or default_image(),  # run() chose one
         command=command,
         bundle=location.path,
         tag=location.tag if isinstance(location, LayoutLocation) else None,

@@ -23,6 +23,7 @@ _ONE_SUITE = (
     "test_hostile_source.py",
     "test_isa_conformance.py",
     "test_no_harm.py",
+    "test_run_line.py",
     "test_sequences.py",
 )
 

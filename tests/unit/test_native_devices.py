@@ -111,7 +111,11 @@ def test_auto_takes_the_matching_gpu_and_never_another(monkeypatch: pytest.Monke
 
 def test_auto_without_gpu_is_the_virtual_one_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with_gpus(monkeypatch)
-    assert native.replay_device("auto", "gfx942") == (Device("vgpu", "gfx942"), None)
+    device, remark = native.replay_device("auto", "gfx942")
+    assert (device, remark) == (Device("vgpu", "gfx942"), None)
+    assert str(native.without_gpu("auto", device)).startswith("no GPU is here (")
+    assert native.without_gpu("vgpu:gfx942", device) is None
+    assert native.without_gpu("auto", Device("gpu")) is None
     with pytest.raises(HostError) as error:
         native.replay_device("auto", "gfx1030")
     assert error.value.exit_code == 3

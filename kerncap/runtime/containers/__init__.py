@@ -13,7 +13,7 @@ from kerncap.runtime.containers.devices import gpu_present
 from kerncap.runtime.containers.failures import error_of, raise_for_failure
 from kerncap.runtime.containers.image import image_digests
 from kerncap.runtime.containers.job import VARIANT_AT, Job, Lasting, Outcome
-from kerncap.runtime.containers.line import docker_line
+from kerncap.runtime.containers.line import docker_line, readable_mounts, readable_variant
 from kerncap.runtime.containers.running import run
 
 __all__ = [
@@ -27,5 +27,7 @@ __all__ = [
     "gpu_present",
     "image_digests",
     "raise_for_failure",
+    "readable_mounts",
+    "readable_variant",
     "run",
 ]

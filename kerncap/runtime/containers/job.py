@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from kerncap.runtime.containers.access import Access
+
 # Where things lie inside.
 BUNDLE_AT = "/bundle"
 BUNDLE_TAR_AT = "/bundle.kcap.tar"
@@ -20,7 +22,8 @@ class Job:
 
     `bundle`: an OCI layout directory, a bundle tar or a reproducer directory, mounted read-only; `digest` or else `tag`
     names one bundle of a layout. `hsaco` is mounted and passed as `--hsaco`. `device` decides which device nodes the
-    container gets and is passed as `--device`; None: the command has no device. `collect` (an option such as `-o`):
+    container gets and is passed as `--device`; None: the command has no device. `access`: how it gets at a
+    GPU, where that was chosen. `collect` (an option such as `-o`):
     with it the command is told where to leave a file, which comes back in the Outcome. `timeout_s` is for the container
     as a whole.
     """
@@ -32,6 +35,7 @@ class Job:
     tag: str | None = None
     digest: str | None = None
     device: str | None = "auto"
+    access: Access | None = None
     hsaco: Path | None = None
     collect: str | None = None
     timeout_s: float = 300.0

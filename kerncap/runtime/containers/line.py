@@ -48,10 +48,11 @@ def spec_of(job: Job) -> Spec:
     command += [job.command, inside, *job.arguments]
     command += [job.collect, _COLLECTED] if job.collect else []
     command += ["--hsaco", VARIANT_AT] if job.hsaco else []
-    command += ["--device", job.device] if job.device else []
+    device = job.access.inside if job.access is not None else job.device
+    command += ["--device", device] if device else []
     command += ["--json"]
-    devices, groups = devices_of(job.device)
-    own_user = f"{os.getuid()}:{os.getgid()}" if os.getuid() != 0 else None
+    devices, groups = devices_of(job.device) if job.access is None else (job.access.nodes, job.access.groups)
+    own_user = _own_user()
     require_readable(volumes, own_user)
     return Spec(
         image=job.image,
@@ -59,6 +60,9 @@ def spec_of(job: Job) -> Spec:
         volumes=volumes,
         devices=devices,
         groups=groups,
+        cdi=job.access.cdi if job.access is not None else (),
+        runtime=job.access.runtime if job.access is not None else None,
+        environment=job.access.environment if job.access is not None else (),
         user=own_user,
         memory_bytes=job.memory_bytes or default_memory_bytes(),
         pids=job.pids,
@@ -74,12 +78,34 @@ def mounts_of(job: Job) -> tuple[str, tuple[tuple[Path, str], ...]]:
     inside = target
     if job.digest or job.tag:
         inside = f"oci:{target}" + (f"@{job.digest}" if job.digest else f":{job.tag}")
-    volumes = [(source, target)]
-    if job.hsaco is not None:
-        if not job.hsaco.is_file():
-            raise HostError(f"{job.hsaco} is not a file", code="host.no-hsaco", hint=typed("ls", "-l", job.hsaco))
-        volumes.append((job.hsaco.resolve(), VARIANT_AT))
+    volumes = [(source, target), *_variant(job.hsaco)]
     for path, _ in volumes:
         if not native.is_utf8(path):  # the engine is told of it in JSON
             raise native.path_not_utf8(path)
     return inside, tuple(volumes)
+
+
+def readable_mounts(job: Job) -> tuple[tuple[tuple[Path, str], ...], str]:
+    """What is mounted, and the bundle's name inside. Raises: HostError `host.unreadable-bundle` and of the mounts."""
+    inside, volumes = mounts_of(job)
+    require_readable(volumes, _own_user())
+    return volumes, inside
+
+
+def readable_variant(hsaco: Path | None) -> tuple[tuple[Path, str], ...]:
+    """As readable_mounts(), without a bundle."""
+    volumes = _variant(hsaco)
+    require_readable(volumes, _own_user())
+    return volumes
+
+
+def _variant(hsaco: Path | None) -> tuple[tuple[Path, str], ...]:
+    if hsaco is None:
+        return ()
+    if not hsaco.is_file():
+        raise HostError(f"{hsaco} is not a file", code="host.no-hsaco", hint=typed("ls", "-l", hsaco))
+    return ((hsaco.resolve(), VARIANT_AT),)
+
+
+def _own_user() -> str | None:
+    return f"{os.getuid()}:{os.getgid()}" if os.getuid() != 0 else None

@@ -17,7 +17,7 @@ import docker.types
 from kerncap.errors import typed
 
 # The engine copies the host's resolv.conf into containers without network, too. Source: RFC 5737, an address of nobody.
-_NO_DNS = "192.0.2.1"
+NO_DNS = "192.0.2.1"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Spec:
     scratch_bytes: int = 2 << 30
     network: str = "none"
     read_only: bool = True
+    cdi: tuple[str, ...] = ()
+    runtime: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
     labels: dict[str, str] = field(default_factory=lambda: {"dev.kerncap.run": "1"})
 
     @property
@@ -43,13 +46,16 @@ class Spec:
 
     def docker_line(self) -> str:
         words = ["docker", "run", "--rm", "--init", "--network", self.network]
-        words += ["--dns", _NO_DNS] if self.network == "none" else []
+        words += ["--dns", NO_DNS] if self.network == "none" else []
         words += ["--read-only", "--tmpfs", f"/tmp:{self._tmpfs}"] if self.read_only else []
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(self.pids)]
         words += ["--ulimit", "core=0"]
         words += ["--memory", str(self.memory_bytes)] if self.memory_bytes else []
         words += ["--user", self.user] if self.user else []
-        for device in self.devices:
+        words += ["--runtime", self.runtime] if self.runtime else []
+        for name, value in self.environment:
+            words += ["--env", f"{name}={value}"]
+        for device in (*self.devices, *self.cdi):
             words += ["--device", device]
         for group in self.groups:
             words += ["--group-add", str(group)]
@@ -64,7 +70,7 @@ class Spec:
             "init": True,
             "auto_remove": True,
             "network_mode": self.network,
-            "dns": [_NO_DNS],
+            "dns": [NO_DNS],
             "read_only": self.read_only,
             "tmpfs": {"/tmp": self._tmpfs},
             "cap_drop": ["ALL"],
@@ -74,6 +80,12 @@ class Spec:
             "ulimits": [docker.types.Ulimit(name="core", soft=0, hard=0)],
             "user": self.user,
             "devices": [f"{device}:{device}:rwm" for device in self.devices],
+            "runtime": self.runtime,
+            "environment": dict(self.environment),
+            # Source: what `docker run --device VENDOR/CLASS=NAME` asks for.
+            "device_requests": [docker.types.DeviceRequest(driver="cdi", device_ids=list(self.cdi))]
+            if self.cdi
+            else [],
             "group_add": [str(group) for group in self.groups],
             "mounts": [
                 docker.types.Mount(target, str(source), type="bind", read_only=True) for source, target in self.volumes
