@@ -109,10 +109,12 @@ TEST(Request, RefusesByName) {
 }
 
 Json capture() {
-  return Json::parse(R"({"schema": "kerncap.capture/1", "kernel": {"name": "k", "symbol": "k.kd"},
+  Json document = Json::parse(R"({"schema": "kerncap.capture/1", "kernel": {"name": "k", "symbol": "k.kd"},
     "dispatch": {"dims": 2, "grid": [100, 2, 1], "workgroup": [64, 1, 1], "group_segment_bytes": 0, "private_segment_bytes": 0, "kernarg_va": 4096},
     "kernarg": {"size": 2, "bytes": "01ff"}, "outcome": {"status": "completed"},
     "code_object": {"isa": "amdgcn-amd-amdhsa--gfx942", "digest": "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}})");
+  document["dispatch"]["packet"] = std::string(128, '0');
+  return document;
 }
 
 TEST(Capture, ReadsAndRefuses) {
@@ -131,6 +133,12 @@ TEST(Capture, ReadsAndRefuses) {
       {"kernarg size", [](Json& d) { d["kernarg"]["size"] = 3; }},
       {"huge kernarg", [](Json& d) { d["kernarg"]["size"] = std::uint64_t{1} << 60; }},
       {"kernarg digits", [](Json& d) { d["kernarg"]["bytes"] = "zz"; }},
+      {"kernarg of 64 KiB and a byte", [](Json& d) { d["kernarg"] = {{"size", 65537}, {"bytes", std::string(2 * 65537, '0')}}; }},
+      {"no name", [](Json& d) { d["kernel"]["name"] = ""; }},
+      {"no packet", [](Json& d) { d["dispatch"].erase("packet"); }},
+      {"short packet", [](Json& d) { d["dispatch"]["packet"] = std::string(126, '0'); }},
+      {"no outcome", [](Json& d) { d.erase("outcome"); }},
+      {"unknown outcome", [](Json& d) { d["outcome"]["status"] = "perhaps"; }},
       {"digest", [](Json& d) { d["code_object"]["digest"] = "sha256:../../x"; }},
   };
   for (const auto& [name, change] : cases) {
