@@ -107,9 +107,9 @@ def run(
     )
     if attest_key is not None and not attest:
         raise UsageError("--attest-key is of --attest", code="usage.option-alone", hint="--attest --attest-key KEY")
-    if print_as is not None and attest:
-        text = "--print runs nothing, so that there is no verdict to --attest"
-        raise UsageError(text, code="usage.two-purposes", hint="kerncap run BUNDLE --attest")
+    if print_as is not None and (attest or report is not None):
+        text = "--print runs nothing, so that there is no verdict to --attest or --report"
+        raise UsageError(text, code="usage.two-purposes", hint="kerncap run BUNDLE  # without --print")
     bundle = trusted(bundle, key, plain_http=plain_http)
     if print_as is not None:
         return _print(bundle, print_as, chosen, as_json=as_json)

@@ -102,7 +102,8 @@ def _mounts(location: Location, form: str, options: RunOptions) -> tuple[tuple[t
     if form == "kubernetes":
         launches.no_kubernetes_files("the bundle", location.path, push=True)
     tag = location.tag if isinstance(location, LayoutLocation) else None
-    job = containers.Job("", "validate", location.path, tag=tag, hsaco=options.hsaco)
+    digest = location.digest if isinstance(location, LayoutLocation) else None
+    job = containers.Job("", "validate", location.path, tag=tag, digest=digest, hsaco=options.hsaco)
     return containers.readable_mounts(job)
 
 

@@ -325,5 +325,11 @@ def test_the_command_prints_the_text_alone_on_stdout(bundle: Path) -> None:
     assert done.returncode == 0, done.stderr
     [line] = done.stdout.splitlines()
     assert shlex.split(line)[:2] == ["docker", "run"]
-    refused = subprocess.run([*argv[:-4], "--attest", "--json"], capture_output=True, text=True)
-    assert (refused.returncode, json.loads(refused.stdout)["code"]) == (2, "usage.two-purposes")
+    for more in (["--attest"], ["--report", str(bundle.parent / "page.html")]):
+        refused = subprocess.run([*argv[:-4], *more, "--json"], capture_output=True, text=True)
+        assert (refused.returncode, json.loads(refused.stdout)["code"]) == (2, "usage.two-purposes")
+
+
+def test_a_bundle_of_a_layout_by_its_digest(bundle: Path) -> None:
+    digest = json.loads((bundle / "index.json").read_text())["manifests"][0]["digest"]
+    assert inside("docker", printed("docker", source=f"oci:{bundle}@{digest}"))[2] == f"oci:/bundle@{digest}"
