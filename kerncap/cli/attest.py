@@ -112,7 +112,7 @@ def read_verdict(path: Path) -> Verdict:
         return parse_verdict(document)
     except (OSError, BundleError, ReplayError) as error:
         text = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        hint = typed("kerncap", "run", "BUNDLE", "--json") + " > " + typed(path)
+        hint = typed("kerncap", "run", "BUNDLE", "--json") + " > NEW.json"
         raise UsageError(f"{text}; a verdict is wanted", code="usage.verdict", hint=hint) from None
 
 

@@ -96,7 +96,7 @@ def matrix(
     reports = Reports(junit, sarif, html)
     reports.check()
     limits.check_count("--jobs", 1 if jobs is None else jobs, 1, _MAX_JOBS)
-    expected = frozenset(shared.split_names(expect, "--expect"))
+    expected = shared.expected_of(expect)
     _check_ways(bundles, print_cells or cells is not None, collect, state)
     if collect is not None:
         return _collect(collect, expected, reports, as_json=as_json)

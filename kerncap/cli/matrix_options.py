@@ -5,6 +5,7 @@ In: words of the command line. Out: a Request of the matrix workflow. Called by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +15,13 @@ import typer
 from kerncap import limits
 from kerncap.cli import completion, options
 from kerncap.errors import UsageError
+from kerncap.results import VERDICTS
 
 if TYPE_CHECKING:
     from kerncap.matrix import Judging
     from kerncap.workflows.matrix import Request
+
+_CODE = re.compile(r"[a-z]+\.[a-z0-9-]+", re.ASCII)
 
 StateOption = Annotated[
     Path | None, typer.Option("--state", metavar="FILE", help="Keep there what each finished cell came to.")
@@ -63,11 +67,27 @@ def judging_of(
 
 
 def split_names(given: Sequence[str] | None, name: str = "--image") -> tuple[str, ...]:
-    """Of an option with several names at once, which may be repeated. Raises: UsageError `usage.empty`."""
+    """Of an option with several names at once, which may be repeated.
+
+    Raises: UsageError `usage.empty`, `usage.image`.
+    """
     words = [word.strip() for text in given or () for word in text.split(",")]
     if not all(words):
         raise UsageError(f"{name} has an empty name in it", code="usage.empty", hint=f"{name} A,B")
+    if name == "--image":
+        for word in words:
+            options.check_image(word)
     return tuple(dict.fromkeys(words))
+
+
+def expected_of(given: Sequence[str] | None) -> frozenset[str]:
+    """Verdicts and error codes. Raises: UsageError `usage.empty`, `usage.expect`."""
+    words = split_names(given, "--expect")
+    for word in words:
+        if word not in VERDICTS and _CODE.fullmatch(word) is None:
+            text = f"--expect {word[:80]!r} is no verdict ({', '.join(VERDICTS)}) and no error code"
+            raise UsageError(text, code="usage.expect", hint="--expect differs  # or replay.timeout")
+    return frozenset(words)
 
 
 def split_devices(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Called by every `kerncap/cli/<command>.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -309,19 +310,31 @@ MemoryOption = Annotated[
     int | None, typer.Option("--memory", help="Bytes that a container may take; default: 0.8 of this host's memory.")
 ]
 # Source: the Docker engine refuses less.
+# Name, tag, digest or id. Source: distribution/reference, whose grammar this holds all of.
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]*", re.ASCII)
 _MIN_MEMORY_BYTES = 6 << 20
+_MAX_MEMORY_BYTES = 1 << 50  # more than any machine has; the engine counts in 64 bits
 # More than three years: what is longer means no limit, and does not fit into all the clocks that it is counted with.
 _MAX_SECONDS = 1e8
 
 
 def check_memory(memory: int | None) -> None:
     """Raises: UsageError `usage.number`."""
-    if memory is not None and memory < _MIN_MEMORY_BYTES:
+    if memory is not None and not _MIN_MEMORY_BYTES <= memory <= _MAX_MEMORY_BYTES:
         raise UsageError(
-            f"--memory is {memory}, expected bytes, at least {_MIN_MEMORY_BYTES}",
+            f"--memory is {str(memory)[:40]}, expected bytes, {_MIN_MEMORY_BYTES} to {_MAX_MEMORY_BYTES}",
             code="usage.number",
             hint=f"--memory {1 << 30}",
         )
+
+
+def check_image(image: str | None) -> None:
+    """As far as its form goes: what is no name must not become an option of the engine.
+
+    Raises: UsageError `usage.image`.
+    """
+    if image is not None and _IMAGE.fullmatch(image) is None:
+        raise UsageError(f"{image[:200]!r} is no name of an image", code="usage.image", hint="kerncap image list")
 
 
 def check_after(after: str) -> None:

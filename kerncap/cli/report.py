@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kerncap.cli.output import note
-from kerncap.errors import UsageError
+from kerncap.errors import UsageError, typed
 from kerncap.results import Verdict
 
 
@@ -27,11 +27,14 @@ class Page:
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Before anything runs. Raises: UsageError `usage.output-exists`, `usage.option-alone`."""
+        """Before anything runs. Raises: UsageError `usage.output-exists`, `usage.path`, `usage.option-alone`."""
         from kerncap.bundle.location import refuse_existing
 
         if self.output is not None:
             refuse_existing(self.output)
+            if not self.output.parent.is_dir():
+                hint = typed("mkdir", "-p", self.output.parent)
+                raise UsageError(f"{self.output.parent} is no folder", code="usage.path", hint=hint)
         elif self.source is not None:
             hint = "--report FILE.html --report-source PLACE"
             raise UsageError("--report-source is of --report", code="usage.option-alone", hint=hint)

@@ -82,6 +82,7 @@ def run(
     options.check_seconds("--timeout", timeout, "900")
     options.check_of_kernel(kernel, has_variant=recompile or hsaco is not None)
     options.check_memory(memory)
+    options.check_image(image)
     page = Page(report, bundle, report_source, hsaco, recompile, only, plain_http)
     chosen = RunOptions(
         image=image,

@@ -18,6 +18,7 @@ NONDETERMINISTIC = "nondeterministic"
 DIFFERS = "differs"
 EQUIVALENT = "equivalent"
 WITHIN_TOLERANCE = "within-tolerance"
+VERDICTS = (FAITHFUL, EQUIVALENT, WITHIN_TOLERANCE, DIFFERS, NONDETERMINISTIC)
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,14 @@ class Verdict:
         }
 
 
+def _check_word(word: Any, passed: Any) -> None:
+    """Only what is not deterministic may pass or not. Raises: ValueError."""
+    if word not in VERDICTS or type(passed) is not bool:
+        raise ValueError(f"the verdict {str(word)[:40]!r} is unknown, or it says nothing of passing")
+    if word != NONDETERMINISTIC and passed is (word == DIFFERS):
+        raise ValueError(f"it contradicts itself: {word}, and passed is {str(passed).lower()}")
+
+
 def parse_verdict(document: Mapping[str, Any]) -> Verdict:
     """What `Verdict.to_json()` wrote, as it comes back from a container.
 
@@ -120,6 +129,7 @@ def parse_verdict(document: Mapping[str, Any]) -> Verdict:
     try:
         if document["schema"] != "kerncap.verdict/1":
             raise KeyError(f"schema {document['schema']!r}")
+        _check_word(document["verdict"], document["passed"])
         return Verdict(
             verdict=str(document["verdict"]),
             passed=document["passed"] is True,

@@ -6,10 +6,8 @@ or not at all. Called by the commands that make verdicts and by `kerncap html`.
 
 from __future__ import annotations
 
-import csv
 import importlib.metadata
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -182,6 +180,8 @@ def _by_region(ranges: Ranges) -> dict[int, tuple[tuple[int, int], ...]]:
 def _reproduce(verdict: Verdict, request: Request) -> Iterable[report.Reproduce]:
     for line in request.lines:
         yield report.Reproduce("As it was run", line)
+    from kerncap.runtime.containers.spec import Spec  # with the docker package, which takes a while
+
     location = None if request.bundle is None else parse_source(request.bundle)
     options = _options(verdict, request)
     image = verdict.ran.image if verdict.ran else None
@@ -194,24 +194,17 @@ def _reproduce(verdict: Verdict, request: Request) -> Iterable[report.Reproduce]
         place = _pinned(location, verdict)
         yield report.Reproduce("With Kerncap", typed("kerncap", "run", place, *options))
         if pinned is not None and not options:
-            line = typed("docker", "run", "--rm", "--network", "host", *_gpu_words(verdict), pinned, place)
-            yield report.Reproduce("With the same image, by its digest", line)
+            # The entry point gives the network up when it has pulled.
+            spec = Spec(pinned, (place,), (), _gpu_nodes(verdict), network="host", read_only=False)
+            yield report.Reproduce("With the same image, by its digest", spec.docker_line())
         return
     bundle = str(location or "BUNDLE")
     yield report.Reproduce("With Kerncap", typed("kerncap", "run", bundle, *options) + _digest_note(verdict))
     if pinned is not None and not options and location is not None and verdict.bundle is not None:
-        line = typed("docker", "run", "--rm", "--network", "none", *_gpu_words(verdict))
         path = Path(getattr(location, "path", "")).absolute()
         inside = "/bundle" if path.is_dir() else "/bundle.kcap.tar"
-        mount = typed("--mount", _mount(path, inside), pinned, inside)
-        yield report.Reproduce("With the same image, by its digest", f"{line} {mount}")
-
-
-def _mount(path: Path, inside: str) -> str:
-    """Source: docker's `--mount` is one record of CSV."""
-    record = io.StringIO()
-    csv.writer(record, lineterminator="").writerow(["type=bind", f"source={path}", f"target={inside}", "readonly"])
-    return record.getvalue()
+        spec = Spec(pinned, (inside,), ((path, inside),), _gpu_nodes(verdict))
+        yield report.Reproduce("With the same image, by its digest", spec.docker_line())
 
 
 def _pinned(location: RegistryLocation, verdict: Verdict) -> str:
@@ -243,8 +236,8 @@ def _options(verdict: Verdict, request: Request) -> list[str]:
     return options
 
 
-def _gpu_words(verdict: Verdict) -> Sequence[str]:
-    return ("--device", "/dev/kfd", "--device", "/dev/dri") if verdict.device.startswith("gpu") else ()
+def _gpu_nodes(verdict: Verdict) -> tuple[str, ...]:
+    return ("/dev/kfd", "/dev/dri") if verdict.device.startswith("gpu") else ()
 
 
 def _tool() -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kerncap.errors import HostError
+from kerncap.cli.options import check_image, check_memory
+from kerncap.errors import HostError, UsageError
 from kerncap.runtime import containers
 from kerncap.runtime.containers import Job, devices, line
 from kerncap.runtime.containers.image import _digest_of
@@ -46,7 +47,8 @@ def test_line_and_sdk_say_the_same(layout: Path) -> None:
     assert values(words, "--cap-drop") == sdk["cap_drop"] == ["ALL"]
     assert values(words, "--security-opt") == sdk["security_opt"] == ["no-new-privileges"]
     assert values(words, "--pids-limit") == [str(sdk["pids_limit"])] == ["77"]
-    assert values(words, "--memory") == [str(sdk["mem_limit"])]
+    assert values(words, "--memory") == values(words, "--memory-swap") == [str(sdk["mem_limit"])]
+    assert sdk["memswap_limit"] == sdk["mem_limit"]
     assert values(words, "--tmpfs") == [f"/tmp:{sdk['tmpfs']['/tmp']}"]
     mounts = [f"type=bind,source={m['Source']},target={m['Target']},readonly" for m in sdk["mounts"]]
     assert values(words, "--mount") == mounts
@@ -219,3 +221,33 @@ def test_the_digest_of_an_image_is_that_of_its_repository(image: str, digest: st
     names = [f"b.example:5000/k@sha256:{'2' * 64}", f"a.example/k@sha256:{'1' * 64}"]
     assert _digest_of(image, names) == f"sha256:{digest * 64}"
     assert _digest_of(image, []) is None
+
+
+def test_a_container_that_was_killed_says_so() -> None:
+    """By its memory limit, mostly: the hint is about that."""
+    with pytest.raises(HostError) as caught:
+        containers.raise_for_failure(containers.Outcome(137, b"", b"", None), "validate")
+    assert caught.value.code == "host.container-killed"
+    assert "--memory" in str(caught.value.hint)
+    with pytest.raises(HostError) as caught:
+        containers.raise_for_failure(containers.Outcome(126, b"", b"said", None), "validate")
+    assert caught.value.code == "host.container"
+
+
+@pytest.mark.parametrize("image", ["", "--privileged", "a b", "-v/:/x", "x\n", "x;y", "\u00e9"])
+def test_what_is_no_image_is_refused_by_its_form(image: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_image(image)
+    assert caught.value.code == "usage.image"
+
+
+@pytest.mark.parametrize("image", ["kerncap/runtime:trixie", "h:5000/a/b@sha256:" + "0" * 64, "sha256:" + "a" * 64, "x"])
+def test_what_is_an_image_passes(image: str) -> None:
+    check_image(image)
+
+
+def test_memory_has_bounds() -> None:
+    for memory in (1, 10**23):
+        with pytest.raises(UsageError):
+            check_memory(memory)
+    check_memory(1 << 30)

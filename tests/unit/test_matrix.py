@@ -361,3 +361,16 @@ def test_cancellation_reaches_all_and_lets_none_begin() -> None:
 def test_constants_stand_for_what_they_say() -> None:
     assert not_run(cell(), error("host.no-image")).verdict is None
     assert (cell().digest, cell().image_id) == (DIGEST, IMAGE_ID)
+
+
+def test_what_is_expected_is_a_verdict_or_a_code() -> None:
+    """A slip of the pen must not show only after everything ran."""
+    assert matrix_options.expected_of(["differs,replay.timeout"]) == {"differs", "replay.timeout"}
+    assert matrix_options.expected_of(None) == frozenset()
+    for wrong in ("foo", "Faithful", "replay."):
+        with pytest.raises(UsageError) as caught:
+            matrix_options.expected_of([wrong])
+        assert caught.value.code == "usage.expect"
+    with pytest.raises(UsageError) as caught:
+        matrix_options.split_names(["a,--privileged"])
+    assert caught.value.code == "usage.image"

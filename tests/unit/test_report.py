@@ -300,6 +300,9 @@ def test_lines_that_repeat_it_name_digests(layout: Path, tmp_path: Path) -> None
     lines = [one.line for one in gather(plain, Request(tmp_path / "x", f"oci:{layout}")).reproduce]
     assert lines[0] == f"kerncap run oci:{layout}  # {verdict.bundle}"
     assert f"--mount type=bind,source={layout},target=/bundle,readonly r:5/k@sha256:cd /bundle" in lines[1]
+    # It is for a stranger's bundle, and is typed as it stands.
+    for barrier in ("--network none", "--read-only", "--tmpfs /tmp:", "--cap-drop ALL", "--pids-limit", "--ulimit"):
+        assert f" {barrier}" in lines[1], barrier
     variant = [
         one.line for one in gather(verdict, Request(tmp_path / "x", f"oci:{layout}", hsaco=Path("v x.hsaco"))).reproduce
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kerncap.bundle.documents import validate
-from kerncap.errors import BundleError, TransportError
+from kerncap.errors import BundleError, ReplayError, TransportError
 from kerncap.native import ReplayRun, replay_request
 from kerncap.results import (
     CheckResult,
@@ -98,8 +98,8 @@ def test_what_the_code_writes_is_valid() -> None:
     validate(TransportError("m", code="transport.tls", hint="h").to_json(), "error", what="error")
     assert parse_replay_result(_result()).runs[0].fault_va == 4096
     assert parse_verdict(_verdict()).checks == _CHECKS
-    assert parse_verdict(_verdict(passed=True)).exit_code == 1
-    assert parse_verdict(_verdict(passed=True, checks=None)).exit_code == 0
+    assert parse_verdict(_verdict(verdict="faithful", passed=True)).exit_code == 1
+    assert parse_verdict(_verdict(verdict="faithful", passed=True, checks=None)).exit_code == 0
     assert parse_verdict(_verdict(checks=None)).exit_code == 1
 
 
@@ -122,3 +122,28 @@ def test_what_the_code_writes_is_valid() -> None:
 def test_what_is_wrong_is_refused(schema: str, document: dict[str, Any]) -> None:
     with pytest.raises(BundleError):
         validate(document, schema, what=schema)
+
+
+@pytest.mark.parametrize(
+    ("word", "passed", "read"),
+    [
+        ("differs", True, False),
+        ("faithful", False, False),
+        ("equivalent", False, False),
+        ("within-tolerance", False, False),
+        ("splendid", True, False),
+        ("differs", False, True),
+        ("faithful", True, True),
+        ("nondeterministic", True, True),
+        ("nondeterministic", False, True),
+    ],
+)
+def test_a_verdict_does_not_contradict_itself(word: str, passed: bool, read: bool) -> None:
+    """Whoever reads one, from a container or a file, must not take `differs` for good."""
+    document = _verdict(verdict=word, passed=passed)
+    if read:
+        assert parse_verdict(document).passed is passed
+        return
+    with pytest.raises(ReplayError) as caught:
+        parse_verdict(document)
+    assert caught.value.code == "replay.bad-result"

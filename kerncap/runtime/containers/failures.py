@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 
 from kerncap.errors import HostError, KerncapError, error_from_code
 from kerncap.runtime.containers.job import BUNDLE_AT, BUNDLE_TAR_AT, Outcome
+
+_KILLED = 128 + signal.SIGKILL
 
 
 def raise_for_failure(outcome: Outcome, doing: str, bundle: str | None = None) -> None:
@@ -40,6 +43,12 @@ def error_of(outcome: Outcome, doing: str, bundle: str | None = None) -> Kerncap
             return HostError(text, code="host.old-image", hint="kerncap image build")
         return error_from_code(code, _named_here(message, bundle), _named_here(str(hint), bundle) if hint else None)
     except (ValueError, KeyError, TypeError, AttributeError):
+        if outcome.exit_code == _KILLED:
+            return HostError(
+                f"{doing} in the container was killed: it needed more than --memory, or somebody ended it",
+                code="host.container-killed",
+                hint="--memory BYTES  # more; without it 0.8 of this host's memory",
+            )
         tail = outcome.stderr.decode("utf-8", "replace").strip().splitlines()[-15:]
         text = "\n".join(tail) or "it said nothing"
         return HostError(

@@ -50,7 +50,9 @@ class Spec:
         words += ["--read-only", "--tmpfs", f"/tmp:{self._tmpfs}"] if self.read_only else []
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(self.pids)]
         words += ["--ulimit", "core=0"]
-        words += ["--memory", str(self.memory_bytes)] if self.memory_bytes else []
+        # No swap beside it. Source: `docker run`, --memory-swap is both together.
+        limit = str(self.memory_bytes)
+        words += ["--memory", limit, "--memory-swap", limit] if self.memory_bytes else []
         words += ["--user", self.user] if self.user else []
         words += ["--runtime", self.runtime] if self.runtime else []
         for name, value in self.environment:
@@ -77,6 +79,7 @@ class Spec:
             "security_opt": ["no-new-privileges"],
             "pids_limit": self.pids,
             "mem_limit": self.memory_bytes,
+            "memswap_limit": self.memory_bytes,
             "ulimits": [docker.types.Ulimit(name="core", soft=0, hard=0)],
             "user": self.user,
             "devices": [f"{device}:{device}:rwm" for device in self.devices],
