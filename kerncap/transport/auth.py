@@ -77,8 +77,10 @@ class Authorizer:
                 return None
             return self._header(self._challenge, scope)
 
-    def challenged(self, www_authenticate: str, scope: str, sent: str | None) -> str:
-        """What to send after a 401; `sent` is the header that was refused.
+    def challenged(self, www_authenticate: str, scope: str, sent: str | None) -> tuple[str, bool]:
+        """What to send after a 401, and whether nobody has sent it before; `sent` is the header that was refused.
+
+        Another thread may have renewed the token a while ago: then what comes back may have expired as well.
 
         Raises: TransportError `transport.unauthorized`.
         """
@@ -91,10 +93,12 @@ class Authorizer:
             token = self._tokens.get(scope)
             if token is not None and sent == f"Bearer {token.value}":
                 del self._tokens[scope]  # expired early or revoked: fetch another
+            older = self._tokens.get(scope)
             header = self._header(challenge, scope)
+            fresh = older is None or self._tokens.get(scope) is not older
         if header is None or (known and header == sent):
             raise self._unauthorized("refuses the credentials" if self._credentials else "asks for credentials")
-        return header
+        return header, fresh
 
     def _header(self, challenge: Challenge, scope: str) -> str | None:
         if challenge.scheme == "basic":

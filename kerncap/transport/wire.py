@@ -141,11 +141,12 @@ class Wire(oras.provider.Registry):  # type: ignore[misc]  # oras has no types
         full_scope = f"repository:{self.reference.repository}:{scope}"
         authorization = self._authorizer.header(full_scope)
         response = self._exchange(method, url, headers, body, authorization)
+        fresh = False
         # Whoever a redirect leads to is told nothing: its challenge could name a token server of its own.
-        if response.status_code == 401 and self._is_home(response.url):
+        while response.status_code == 401 and not fresh and self._is_home(response.url):
             response.close()
             challenge = response.headers.get("WWW-Authenticate", "")
-            authorization = self._authorizer.challenged(challenge, full_scope, authorization)
+            authorization, fresh = self._authorizer.challenged(challenge, full_scope, authorization)
             response = self._exchange(method, url, headers, body, authorization)
         if response.status_code < 400 or response.status_code in (accept_status or set()) - RETRY_STATUS:
             return response

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,19 @@ def test_memory_has_bounds() -> None:
         with pytest.raises(UsageError):
             check_memory(memory)
     check_memory(1 << 30)
+
+
+@pytest.mark.parametrize("user", [0, 1234])
+def test_a_blob_that_gets_its_name_meanwhile_is_no_error(
+    layout: Path, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    """A bundle that arrives while it is looked at: the name that was listed is another one by then."""
+    listed = os.walk
+
+    def walk(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for at, folders, files in listed(top):
+            yield at, folders, [*files, f"{0:064}.part"]
+
+    monkeypatch.setattr("kerncap.runtime.containers.readable.os.walk", walk)
+    monkeypatch.setattr(line.os, "getuid", lambda: user)
+    assert spec_of(Job(IMAGE, "verify", layout, device=None)).volumes

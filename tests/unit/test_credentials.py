@@ -142,7 +142,7 @@ def test_a_password_goes_in_clear_to_loopback_or_where_asked(
 ) -> None:
     authorizer = Authorizer(parse_reference(registry), lambda *args: (200, {"token": "t"}), plain_http=plain_http)
     if asked:
-        assert authorizer.challenged(f'Bearer realm="{realm}"', "repository:x:pull", None) == "Bearer t"
+        assert authorizer.challenged(f'Bearer realm="{realm}"', "repository:x:pull", None) == ("Bearer t", True)
         return
     with pytest.raises(TransportError) as caught:
         authorizer.challenged(f'Bearer realm="{realm}"', "repository:x:pull", None)
@@ -159,9 +159,25 @@ def test_an_identity_token_is_traded_for_a_token(home: Path) -> None:
 
     authorizer = Authorizer(parse_reference("a.example/x"), ask, plain_http=False)
     challenge = 'Bearer realm="https://auth.example/token",service="reg"'
-    assert authorizer.challenged(challenge, "repository:x:pull", None) == "Bearer t1"
+    assert authorizer.challenged(challenge, "repository:x:pull", None) == ("Bearer t1", True)
     assert authorizer.header("repository:x:pull") == "Bearer t1"
     assert asked == [("POST", "https://auth.example/token", "refresh", "repository:x:pull", {})]
+
+
+def test_a_token_that_another_request_renewed_may_be_refused_as_well() -> None:
+    """It may have expired since: only a token that was asked for here says something of us."""
+    values = iter(("t1", "t2", "t3"))
+
+    def ask(*args: Any) -> Any:
+        return 200, {"token": next(values), "expires_in": 300}
+
+    authorizer = Authorizer(parse_reference("a.example/x"), ask, plain_http=False)
+    challenge, scope = 'Bearer realm="https://auth.example/token"', "repository:x:pull"
+    assert authorizer.challenged(challenge, scope, None) == ("Bearer t1", True)
+    assert authorizer.challenged(challenge, scope, "Bearer t1") == ("Bearer t2", True)
+    # Another request, which had begun with t1.
+    assert authorizer.challenged(challenge, scope, "Bearer t1") == ("Bearer t2", False)
+    assert authorizer.challenged(challenge, scope, "Bearer t2") == ("Bearer t3", True)
 
 
 @pytest.mark.parametrize("answer", ["[]", "7", '"x"', "null", "[" * 50_000, '{"Username": [], "Secret": {}}', ""])

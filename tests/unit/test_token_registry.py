@@ -59,7 +59,7 @@ def _login(tmp_path: Path, host: str, entry: dict[str, str] | None = None) -> No
 
 
 def _slowly(done: int, total: int) -> None:
-    time.sleep(0.25)
+    time.sleep(0.4)
 
 
 def test_a_push_whose_first_request_only_wants_to_pull(

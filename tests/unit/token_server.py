@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import subprocess
 import threading
 import time
@@ -61,7 +62,7 @@ class TokenServer:
             access.append({"type": kind, "name": name, "actions": granted})
         now = time.time()
         claims = {"iss": ISSUER, "sub": "", "aud": SERVICE, "jti": str(len(self.asked)), "access": access}
-        claims |= {"exp": int(now + self.life_s - _LEEWAY_S), "nbf": int(now) - 5, "iat": int(now)}
+        claims |= {"exp": math.ceil(now + self.life_s - _LEEWAY_S), "nbf": int(now) - 5, "iat": int(now)}
         pem = (self.folder / "token.pem").read_text()
         certificate = "".join(pem.split("-----")[2].split())
         head = {"typ": "JWT", "alg": "RS256", "x5c": [certificate]}

@@ -43,8 +43,12 @@ def _read_inside(source: Path) -> Iterator[Path]:
 
 
 def _is_readable(path: Path, own_user: str | None) -> bool:
+    """What was listed and is gone was renamed: a bundle that is used while it arrives gets whole blobs so."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return True
     if own_user is not None:
-        return os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0))
-    status = path.lstat()
+        return os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)) or not os.path.lexists(path)
     needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else 0)
     return status.st_mode & needed == needed
