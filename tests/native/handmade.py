@@ -135,6 +135,7 @@ class HandmadeCapture:
                 "group_segment_bytes": 0,
                 "private_segment_bytes": 0,
                 "kernarg_va": step.kernarg_va,
+                "packet": "00" * 64,
             },
             "kernarg": {"size": len(kernarg), "bytes": kernarg.hex(), "args": []},
             "code_object": {"digest": self._blob(step.hsaco), "size": len(step.hsaco), "isa": self.isa},
