@@ -118,6 +118,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith(('sh', 'ch')) else 's'}"
 
 
+def spelled_out(char: str) -> str:
+    """`\\x1b`."""
+    return char.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """Foreign text that can be shown: what has no shape, and what turns the direction of text, is spelled out."""
+    return "".join(char if char.isprintable() or char in keep else spelled_out(char) for char in text)
+
+
 def typed(*words: object) -> str:
     """A hint: a command that can be typed as it stands, whatever characters a path in it has."""
     return " ".join(_quoted(word) for word in words)

@@ -186,6 +186,21 @@ def write_file(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def replace_file(path: Path, data: bytes) -> None:
+    """Whole or not at all, in place of what is there; under `.NAME.PID.part` until then. Raises: OSError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_directory(path.parent)
+
+
 def sync_tree(folder: Path) -> None:
     """Sync every file and directory below and including `folder`.
 

@@ -8,16 +8,14 @@ Called by sink, transport and workflows; bundle_spec/SPEC.md, section 12, is the
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from kerncap.bundle import limits
 from kerncap.bundle.documents import canonical_json, parse_json
-from kerncap.bundle.files import alone_in, host_errors, sync_directory
+from kerncap.bundle.files import alone_in, host_errors, replace_file
 from kerncap.bundle.manifest import OCI_MANIFEST, Descriptor, is_digest, sha256_digest
 from kerncap.bundle.store import (
     INDEX_FILE,
@@ -291,14 +289,14 @@ def _attach(store: LayoutStore, raw: bytes, blobs: Mapping[str, bytes]) -> Refer
         for digest, data in {**blobs, referrer.digest: raw}.items():
             check_digest(data, digest, what=store.name)
             if not _is_there(store, digest, len(data)):
-                _replace(store.path / blob_name(digest), data)
+                replace_file(store.path / blob_name(digest), data)
         if referrer.digest in (node.get("digest") for node in index["manifests"]):
             return referrer
         index["manifests"].append(referrer.to_json())
         data = canonical_json(index)
         if len(data) > limits.MAX_LAYOUT_INDEX_BYTES:
             raise BundleError(f"{store.name}: {INDEX_FILE} would have {len(data)} bytes", code="bundle.limit")
-        _replace(store.path / INDEX_FILE, data)
+        replace_file(store.path / INDEX_FILE, data)
     return referrer
 
 
@@ -316,18 +314,3 @@ def _is_there(store: LayoutStore, digest: str, size: int) -> bool:
     """Whole, too: the same signature again mends one that was damaged."""
     found = store.find(blob_name(digest))
     return found is not None and found.size == size and hash_location(found, what=store.name) == digest
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    sync_directory(path.parent)

@@ -34,7 +34,7 @@ class Reports:
 
     def write(self, matrix: Matrix) -> None:
         """Raises: OSError."""
-        from kerncap.matrix.files import replace_file
+        from kerncap.bundle.files import replace_file
         from kerncap.reproducer.directory import tool_version
         from kerncap.workflows.matrix.cells import now
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kerncap.errors import KerncapError, UsageError
+from kerncap.errors import KerncapError, UsageError, visible
 
 if TYPE_CHECKING:
     from kerncap.bundle.progress import ProgressCall
@@ -22,15 +22,9 @@ _MAX_LINE = 4000
 
 def escape(text: object, *, newlines: bool = False) -> str:
     """Text that cannot move the cursor, hide or forge output: every unprintable character is spelled out."""
-    pieces = []
-    for char in str(text)[: _MAX_LINE + 1]:
-        if char.isprintable() or (newlines and char == "\n"):
-            pieces.append(char)
-        else:
-            pieces.append(char.encode("unicode_escape", "backslashreplace").decode("ascii"))
-    if len(str(text)) > _MAX_LINE:
-        pieces.append("…")
-    return "".join(pieces)
+    whole = str(text)
+    cut = "…" if len(whole) > _MAX_LINE else ""
+    return visible(whole[: _MAX_LINE + 1], keep="\n" if newlines else "") + cut
 
 
 def set_verbosity(verbose: int) -> None:

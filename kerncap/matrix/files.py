@@ -1,6 +1,6 @@
-"""Files that a run writes again: reports and the state, replaced as a whole.
+"""Files that a run writes again, reports and the state: whether they can be, before anything runs.
 
-In: a path and bytes. Out: the file, never half of it. Called by state.py and the commands matrix and bisect.
+In: a path. Out: an error that says what to do. Called by the commands matrix and bisect.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import stat
 from pathlib import Path
 
-from kerncap.bundle.files import sync_directory
 from kerncap.errors import UsageError, typed
 
 
@@ -24,20 +23,3 @@ def check_replaceable(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             raise UsageError(f"{path} is no regular file", code="usage.path", hint=typed("ls", "-ld", path))
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Under a temporary name first, synced. Raises: OSError."""
-    partial = path.absolute().parent / f".{path.name}.{os.getpid()}.partial"
-    try:
-        with open(partial, "wb", buffering=0) as file:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise
-    sync_directory(path.absolute().parent)

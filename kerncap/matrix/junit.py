@@ -10,9 +10,10 @@ import re
 from collections import defaultdict
 from xml.etree import ElementTree
 
+from kerncap.errors import spelled_out
 from kerncap.matrix.result import CellResult
 from kerncap.matrix.summary import Matrix
-from kerncap.matrix.words import spelled_out, why
+from kerncap.matrix.words import why
 
 # Source: XML 1.0, production 2: what no document may hold, not even as a reference.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from kerncap.errors import visible
 from kerncap.matrix import words
 from kerncap.matrix.plots import container_times, dispatch_times
 from kerncap.matrix.result import CellResult
@@ -87,7 +88,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    return words.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return visible(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _digest(style: str) -> str:

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from kerncap.bundle.documents import parse_json
-from kerncap.bundle.files import open_named
+from kerncap.bundle.files import open_named, replace_file
 from kerncap.errors import KerncapError, UsageError, typed
 from kerncap.matrix.cell import SCHEMA as CELL_SCHEMA
 from kerncap.matrix.cell import Cell, cell_from_json
-from kerncap.matrix.files import replace_file
 from kerncap.matrix.result import CellResult, result_from_json
 
 _SCHEMA = "kerncap.matrix-state/1"

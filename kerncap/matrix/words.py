@@ -54,13 +54,3 @@ def short_digest(digest: str | None) -> str:
         return ""
     head, colon, tail = digest.rpartition(":")
     return f"{head}{colon}{tail[:12]}"
-
-
-def plain(text: str) -> str:
-    """What has no shape on a page is spelled out: control characters, and those that turn the direction of writing."""
-    return "".join(char if char.isprintable() or char == "\n" else spelled_out(char) for char in text)
-
-
-def spelled_out(char: str) -> str:
-    """`\\x1b`."""
-    return char.encode("unicode_escape", "backslashreplace").decode("ascii")

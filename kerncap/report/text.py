@@ -6,24 +6,21 @@ from typing import Any
 
 from markupsafe import Markup
 
+from kerncap.errors import visible
+
 _MOST = 4000
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
-def visible(text: object) -> str:
-    """As a terminal is told (kerncap.cli.output): what cannot be seen, and what turns the direction of text, is spelled
-    out; what is very long is cut. Not yet escaped."""
+def shown(text: object) -> str:
+    """As a terminal is told (kerncap.errors.visible); what is very long is cut. Not yet escaped."""
     whole = str(text)
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for char in whole[:_MOST]
-    )
-    return shown + "…" if len(whole) > _MOST else shown
+    return visible(whole[:_MOST]) + ("…" if len(whole) > _MOST else "")
 
 
 def finalize(value: Any) -> Any:
     """Of every expression of the template, before it is escaped."""
-    return value if isinstance(value, Markup) else visible("" if value is None else value)
+    return value if isinstance(value, Markup) else shown("" if value is None else value)
 
 
 def size(size_bytes: int) -> str:
@@ -51,5 +48,5 @@ def address(value: int) -> str:
 
 
 def code_line(line: str) -> str:
-    """A line of source: tabs are kept as spaces, the rest as `visible`."""
-    return visible(line.expandtabs(4))
+    """A line of source: tabs are kept as spaces, the rest as `shown`."""
+    return shown(line.expandtabs(4))
